@@ -86,7 +86,7 @@ async function overview(page) {
         shares: await texts(page, ".legend button span:last-child"),
         roles: [...new Set(nodes.map((node) => node.role))],
         tracks: nodes.filter((node) => node.role === "treeitem").map((node) => node.name),
-        tabs: await texts(page, ".tabs > [role=tab]"),
+        tabs: await texts(page, ".tabs [role=tab]"),
         context: await text(page, ".context"),
         wide: await page.evaluate(() => document.documentElement.scrollWidth > innerWidth),
     };
@@ -201,7 +201,7 @@ async function compareRows(page) {
 async function compareTraces() {
     const page = await open(`${several}#compare&b=1`, 1440, 900, "light", ".differences tbody tr");
     const found = {
-        tabs: await texts(page, ".tabs > [role=tab]"), title: await page.title(), sentence: await text(page, "#sentence"),
+        tabs: await texts(page, ".tabs [role=tab]"), title: await page.title(), sentence: await text(page, "#sentence"),
         api: await page.evaluate(async () => (await (await fetch("/api/compare?a=0&b=1")).json())),
         chart: await page.$eval(".compare-band svg", (svg) => svg.getAttribute("aria-label").replace(/\u00a0/g, " ")),
         bars: await page.$$eval(".side-bar .bar", (all) => all.map((bar) => bar.getBoundingClientRect().width)),

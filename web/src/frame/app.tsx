@@ -3,7 +3,7 @@
 import { useSignalEffect } from "@preact/signals";
 import { fileText } from "../model/livetext";
 import * as state from "../model/state";
-import { traceTitle } from "../model/text";
+import { capital, traceTitle } from "../model/text";
 import { Compare, CompareStrip } from "../panels/compare";
 import { DispatchContext, DispatchPage } from "../panels/dispatch";
 import { Drawer } from "../panels/drawer";
@@ -47,6 +47,7 @@ function Frame() {
     ];
     return (
         <main class={classes.join(" ")} id="frame">
+            <h2 class="unseen">{capital(panel)}</h2>
             {overview ? <Band /> : panel === "compare" ? <CompareStrip /> : <Strip />}
             <div class="stage"><StageContent /></div>
             {withDrawer && <Drawer />}

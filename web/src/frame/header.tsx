@@ -7,6 +7,8 @@ import { fileName, safeText, traceTitle } from "../model/text";
 import type { TraceInfo } from "../model/types";
 import { Search } from "../panels/search";
 import { takeAlong } from "../panels/takealong";
+import { Menu } from "./menu";
+import { TabList } from "./tablist";
 
 export interface Tab {
     id: string;
@@ -60,18 +62,11 @@ function Tabs() {
     };
     return (
         <nav class="tabs" aria-label="Panels" data-region>
-            {tabs.map((tab, index) => (
-                <button key={tab.id} class={index >= 5 ? "late-tab" : ""} role="tab" aria-selected={state.panel.value === tab.id}
-                    onClick={() => show(tab.id)}>{tab.label}</button>
-            ))}
+            <TabList label="Panels" shown={state.panel.value} show={show} tabs={tabs.map((tab, index) => ({ ...tab, kind: index >= 5 ? "late-tab" : "" }))} />
             {late.length > 0 && (
                 <div class="more-tabs">
                     <button class={late.some((tab) => tab.id === state.panel.value) ? "chosen" : ""} aria-haspopup="menu" aria-expanded={more.value} onClick={() => (more.value = !more.value)}>More ▾</button>
-                    {more.value && (
-                        <div class="menu" role="menu">
-                            {late.map((tab) => <button key={tab.id} role="menuitem" onClick={() => show(tab.id)}>{tab.label}</button>)}
-                        </div>
-                    )}
+                    {more.value && <Menu label="More panels" close={() => (more.value = false)} entries={late.map((tab) => ({ label: tab.label, act: () => show(tab.id) }))} />}
                 </div>
             )}
         </nav>
@@ -80,10 +75,6 @@ function Tabs() {
 
 function Share() {
     const open = useSignal(false);
-    const act = (what: () => void) => () => {
-        open.value = false;
-        what();
-    };
     return (
         <div style={{ position: "relative" }}>
             <button class="icon-button" aria-label="Share or export" title="Share or export" aria-haspopup="menu" aria-expanded={open.value}
@@ -92,11 +83,7 @@ function Share() {
                     <path d="M8 10V2M5 4.5 8 1.8l3 2.7M3 8v6h10V8" />
                 </svg>
             </button>
-            {open.value && (
-                <div class="menu" role="menu">
-                    {takeAlong().map((one) => <button key={one.label} role="menuitem" onClick={act(one.act)}>{one.label}</button>)}
-                </div>
-            )}
+            {open.value && <Menu label="Share or export" close={() => (open.value = false)} entries={takeAlong()} />}
         </div>
     );
 }
@@ -110,15 +97,15 @@ export function Header() {
     const count = state.traces.value?.length ?? 0;
     return (
         <header class="top">
-            <div class="brand"><Logo />opscope</div>
+            {info || state.dispatch.value ? <div class="brand"><Logo />opscope</div> : <h1 class="brand"><Logo />opscope</h1>}
             {info && (
                 <div class="trace-name">
-                    <b class="el" title={safeText(state.traces.value?.[state.traceIndex.value]?.path ?? info.name)}>{traceTitle(info.name)}</b>
+                    <h1 class="el" title={safeText(state.traces.value?.[state.traceIndex.value]?.path ?? info.name)}>{traceTitle(info.name)}</h1>
                     <span class="el" title={safeText(info.command)}>{summary(info)}</span>
                     {count > 1 && <button class="link" onClick={() => (state.trace.value = null)}>other traces</button>}
                 </div>
             )}
-            {state.dispatch.value && <div class="trace-name"><b>Host overhead</b><span class="el">{safeText(state.dispatch.value.source === "measured" ? "" : state.dispatch.value.source ?? "")}</span></div>}
+            {state.dispatch.value && <div class="trace-name"><h1>Host overhead</h1><span class="el">{safeText(state.dispatch.value.source === "measured" ? "" : state.dispatch.value.source ?? "")}</span></div>}
             {info && <Tabs />}
             <span class="fill" />
             {info && <Search />}

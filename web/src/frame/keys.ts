@@ -9,6 +9,7 @@ import type { Selection } from "../model/url";
 import { followFlow } from "../timeline/flows";
 import { fit, panBy, redoView, selectionOf, undoView, zoomAt } from "../timeline/input";
 import { currentStage, selectedSpan } from "../timeline/stage";
+import { closeTopmost } from "./layers";
 import { tabsOf } from "./header";
 
 function inField(target: EventTarget | null): boolean {
@@ -121,8 +122,7 @@ function mark(keep: boolean): void {
 }
 
 function escape(): void {
-    if (state.helpShown.peek()) state.helpShown.value = false;
-    else state.select(null);
+    if (!closeTopmost()) state.select(null);
 }
 
 /** From an estimate to what was measured, and from a run to its estimate; else along the arrows of launches. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The edge of the drawer or the inspector: dragged, moved with arrow keys, reset by a double click, kept.
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
 interface Properties {
@@ -25,15 +26,25 @@ export function Separator({ name, vertical }: Properties) {
         const box = element.current?.parentElement?.getBoundingClientRect();
         return Math.round((vertical ? box?.width : box?.height) ?? 0);
     };
+    const least = vertical ? 240 : 100;
+    const most = Math.round((vertical ? innerWidth : innerHeight) * 0.6);
+    const now = useSignal(least);
+    useEffect(() => {
+        const box = element.current?.parentElement;
+        if (!box) return;
+        const watcher = new ResizeObserver(() => (now.value = size()));
+        watcher.observe(box);
+        return () => watcher.disconnect();
+    }, []);
     const set = (value: number) => {
-        const most = (vertical ? innerWidth : innerHeight) * 0.6;
-        const limited = Math.round(Math.min(most, Math.max(vertical ? 240 : 100, value)));
+        const limited = Math.round(Math.min(most, Math.max(least, value)));
         localStorage.setItem(key, String(limited));
         apply(name, limited);
     };
     return (
         <div ref={element} class={`separator ${vertical ? "vertical" : "horizontal"}`} role="separator" tabIndex={0}
             aria-orientation={vertical ? "vertical" : "horizontal"} aria-label={`Size of the ${name}`}
+            aria-valuenow={now.value} aria-valuemin={least} aria-valuemax={most}
             onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
             onPointerMove={(event) => event.buttons === 1 && set(size() - (vertical ? event.movementX : event.movementY))}
             onDblClick={() => { localStorage.removeItem(key); apply(name, null); }}

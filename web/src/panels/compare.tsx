@@ -138,7 +138,7 @@ function TwoBars({ data }: { data: model.Comparison }) {
             <SideBar name="A" overview={a} largest={largest} />
             <SideBar name="B" overview={b} largest={largest} />
             <table class="small-table" aria-label="Parts of both">
-                <thead><tr><th class="text" /><th>A</th><th>B</th><th>difference</th></tr></thead>
+                <thead><tr><th class="text">part</th><th>A</th><th>B</th><th>difference</th></tr></thead>
                 <tbody>
                     {[...labels].filter(([, one]) => one.a > 0 || one.b > 0).map(([key, one]) => (
                         <tr key={key}>

@@ -13,7 +13,7 @@ const COUNTS = new Set(["ops", "zones"]);
 function Totals({ totals }: { totals: model.Total[] }) {
     return (
         <table class="small-table" aria-label="Totals">
-            <thead><tr><th class="text" /><th>A</th><th>B</th><th>difference</th></tr></thead>
+            <thead><tr><th class="text">part</th><th>A</th><th>B</th><th>difference</th></tr></thead>
             <tbody>
                 {totals.map((row) => {
                     const show = COUNTS.has(row.total) ? group : duration;

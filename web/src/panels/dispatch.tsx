@@ -73,7 +73,7 @@ function Spread({ data }: { data: Dispatch }) {
             <section aria-label="Calibration">
                 <div class="between"><h3>This machine against the reference's</h3><span class="t3">calibration ops</span></div>
                 <table class="small-table" aria-label="Calibration">
-                    <thead><tr><th class="text" /><th>reference</th><th>now</th><th>ratio</th></tr></thead>
+                    <thead><tr><th class="text">op</th><th>reference</th><th>now</th><th>ratio</th></tr></thead>
                     <tbody>
                         {gate.calibration.slice(0, 7).map((row) => (
                             <tr key={row.name}>

@@ -2,6 +2,7 @@
 // The drawer under the stage: ops, zones, gaps, messages.
 import { signal } from "@preact/signals";
 import { Separator } from "../frame/separator";
+import { TabList } from "../frame/tablist";
 import { duration, group } from "../model/format";
 import * as state from "../model/state";
 import { idleText } from "./gapchart";
@@ -45,13 +46,11 @@ export function Drawer() {
     return (
         <section class="drawer" aria-label="Tables" data-region>
             {!folded && <Separator name="drawer" />}
-            <div class="drawer-tabs" role="tablist" aria-label="Tables">
-                {tabs.map((tab) => (
-                    <button key={tab.id} role="tab" aria-selected={shown === tab.id}
-                        onClick={() => { state.drawerFolded.value = shown === tab.id && !folded; state.drawerTab.value = tab.id; }}>
-                        {tab.label}{counts[tab.id] !== undefined && <span>{group(counts[tab.id] ?? 0)}</span>}
-                    </button>
-                ))}
+            <div class="drawer-tabs">
+                <TabList label="Tables" shown={shown} show={(id, byKey) => {
+                    state.drawerFolded.value = !byKey && shown === id && !folded;
+                    state.drawerTab.value = id;
+                }} tabs={tabs.map((tab) => ({ id: tab.id, label: <>{tab.label}{counts[tab.id] !== undefined && <span>{group(counts[tab.id] ?? 0)}</span>}</> }))} />
                 <span class="fill" />
                 {shown === "ops" && <OpFilter />}
                 {shown === "gaps" && <GapFacts />}

@@ -22,7 +22,7 @@ const tree = new Resource<FlameNode>(async (answer) => {
     void state.names.value.need(idsOf(answer, new Set()));
 });
 
-interface Box {
+export interface Box {
     node: FlameNode;
     path: FlameNode[];
     left: number;
@@ -49,6 +49,19 @@ function boxes(root: FlameNode, width: number, levels: number): Box[] {
     return found;
 }
 
+/** Where an arrow key leads from a box: up to its caller, down to the first that it calls, left and right on its level. */
+export function neighbour(list: readonly Box[], at: number, key: string): number | null {
+    const now = list[at];
+    if (!now) return null;
+    const inside = (one: Box) => one.left >= now.left - 0.5 && one.left < now.left + now.width;
+    const around = (one: Box) => one.left <= now.left + 0.5 && one.left + one.width > now.left;
+    const found = key === "ArrowDown" ? list.findIndex((one) => one.level === now.level + 1 && inside(one))
+        : key === "ArrowUp" ? list.findIndex((one) => one.level === now.level - 1 && around(one))
+        : key === "ArrowRight" ? list.findIndex((one, index) => index > at && one.level === now.level)
+        : key === "ArrowLeft" ? list.findLastIndex((one, index) => index < at && one.level === now.level) : -1;
+    return found < 0 ? null : found;
+}
+
 function useTree(direction: string): void {
     useSignalEffect(() => {
         const { from, to } = state.window_.value;
@@ -69,11 +82,21 @@ function Graph({ root, levels, onZoom, match }: { root: FlameNode; levels: numbe
     const names = state.names.value;
     void names.version.value;
     const list = boxes(root, width.value, levels);
+    const stop = useSignal(0);
+    const stopAt = Math.min(stop.value, Math.max(0, list.length - 1));
+    const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLElement }) => {
+        const to = neighbour(list, stopAt, event.key);
+        if (to === null) return;
+        event.preventDefault();
+        event.stopPropagation();
+        stop.value = to;
+        event.currentTarget.querySelectorAll<HTMLElement>(".node")[to]?.focus();
+    };
     const deepest = Math.max(0, ...list.map((box) => box.level));
     return (
-        <div ref={element} style={{ position: "relative", height: `${(deepest + 1) * ROW}px` }} role="img"
-            aria-label={`Flame graph of ${duration(root.total)}`}>
-            {list.map(({ node, path, left, width: size, level }) => {
+        <div ref={element} style={{ position: "relative", height: `${(deepest + 1) * ROW}px` }} role="group" onKeyDown={onKeyDown}
+            aria-label={`Flame graph of ${duration(root.total)}; arrow keys go to callers, callees and neighbours`}>
+            {list.map(({ node, path, left, width: size, level }, index) => {
                 const name = node.name === null ? undefined : names.get(node.name);
                 const text = name ? shortName(name.text) : node.name === null ? "other" : "…";
                 const colour = names.colour(node.name);
@@ -83,7 +106,7 @@ function Graph({ root, levels, onZoom, match }: { root: FlameNode; levels: numbe
                 const style = { left: `${left}px`, width: `${Math.max(1, size - 1)}px`, top: `${level * ROW}px`, "--node": `var(--n${colour})` };
                 return (
                     <button key={path.map((one) => one.name).join("/")} class={`node ${kind} ${hit}`} style={style} onClick={() => onZoom(path)}
-                        title={`${safeText(name?.text ?? text)}\n${duration(node.total)} in all, ${duration(node.self)} own, ${plural(node.count, "call")}`}>
+                        tabIndex={index === stopAt ? 0 : -1} onFocus={() => (stop.value = index)} aria-label={`${text}, ${duration(node.total)}, ${plural(node.count, "call")}`} title={`${safeText(name?.text ?? text)}\n${duration(node.total)} in all, ${duration(node.self)} own, ${plural(node.count, "call")}`}>
                         {size > 34 ? text : ""}
                     </button>
                 );

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // All keys on one sheet.
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { useLayer } from "../frame/layers";
 import * as state from "../model/state";
 import { wheelZooms } from "../timeline/input";
 
@@ -27,9 +29,16 @@ const KEYS: [string, string][] = [
 
 export function Help() {
     const zooms = useSignal(wheelZooms.value);
+    const close = useRef<HTMLButtonElement>(null);
+    useLayer(() => (state.helpShown.value = false));
+    useEffect(() => {
+        const before = document.activeElement;
+        close.current?.focus();
+        return () => before instanceof HTMLElement && before.focus();
+    }, []);
     return (
         <div class="help" role="dialog" aria-label="Keys and help">
-            <div class="between"><h2>Keys</h2><button class="icon-button" aria-label="Close" onClick={() => (state.helpShown.value = false)}>✕</button></div>
+            <div class="between"><h2>Keys</h2><button ref={close} class="icon-button" aria-label="Close" onClick={() => (state.helpShown.value = false)}>✕</button></div>
             <table>
                 <tbody>{KEYS.map(([what, how]) => <tr key={what}><th scope="row">{what}</th><td>{how}</td></tr>)}</tbody>
             </table>

@@ -48,7 +48,7 @@ export function PartitionBar({ data }: { data: Overview }) {
         <div class="bar" role="group" aria-label={name}>
             {parts.filter((part) => part.ns > 0).map((part) => (
                 <button key={part.key} class={PART_CLASS[part.key] ?? "imports"} style={{ flex: `${part.ns / total_ns} 1 0` }}
-                    aria-label={part.label} title={`${part.label}: ${exactNs(part.ns)}`} onClick={() => choosePart(part)} />
+                    tabIndex={-1} aria-label={part.label} title={`${part.label}: ${exactNs(part.ns)}`} onClick={() => choosePart(part)} />
             ))}
         </div>
     );

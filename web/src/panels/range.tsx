@@ -7,6 +7,7 @@ import type { RangeStats } from "../model/types";
 import type { Selection, Span } from "../model/url";
 import { Facts, trackLabel, useAnswer } from "./facts";
 import { Part } from "./inspector";
+import { rowKeys } from "./table";
 
 type Range = Extract<Selection, { kind: "range" }>;
 
@@ -60,8 +61,9 @@ function OneRange({ chosen }: { chosen: Range }) {
                     <table class="small-table" aria-label="Names in the range">
                         <thead><tr><th>name</th><th>count</th><th>self</th><th>total</th><th>mean</th></tr></thead>
                         <tbody>
-                            {data.names.map((row) => (
-                                <tr key={row.name} tabIndex={0} onClick={() => state.select({ kind: "name", name: names.text(row.name) })}
+                            {data.names.map((row, index) => (
+                                <tr key={row.name} tabIndex={index ? -1 : 0} onClick={() => state.select({ kind: "name", name: names.text(row.name) })}
+                                    onKeyDown={(event) => rowKeys(event, () => state.select({ kind: "name", name: names.text(row.name) }))}
                                     title={`shortest ${duration(row.min)}, longest ${duration(row.max)}`}>
                                     <td>{shortName(names.text(row.name))}</td><td>{group(row.count)}</td><td>{duration(row.self)}</td>
                                     <td>{duration(row.total)}</td><td>{duration(row.mean)}</td>

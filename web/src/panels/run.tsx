@@ -27,6 +27,7 @@ function learn(chosen: Run, answer: RunDetail): void {
     const { op } = answer;
     detail.value = op && op.start !== null && op.track !== null ? { track: op.track, time: op.start } : null;
     if (answer.name !== null) void state.names.value.need([answer.name]);
+    state.spoken.value = `${shortName(answer.text || answer.op?.text || "run")}, ${duration(answer.duration)}, ${trackLabel(answer.track)}, starts ${duration(answer.start, 5)}`;
     if (chosen.end !== undefined) return;
     state.selection.value = { ...chosen, start: answer.start, end: answer.start + answer.duration, ...(answer.name === null ? {} : { name: answer.name }) };
 }

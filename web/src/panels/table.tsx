@@ -7,6 +7,7 @@ import { durationFigure, type Figure } from "../model/format";
 import { currentTable } from "./share";
 
 const ROW_HEIGHT = 23;
+const HEAD_HEIGHT = 26;
 const VIRTUAL_FROM = 200;
 const FIRST_COLUMN_MAX = 440;
 
@@ -76,6 +77,8 @@ export function Table<T>(properties: Properties<T>) {
     const { rows, keyOf, onSelect, isSelected } = properties;
     const order = useSignal({ id: properties.sort, down: true });
     const top = useSignal(0);
+    /** The row that the keyboard stops at: a table is one stop, arrow keys go on from there. */
+    const stop = useSignal<string | null>(null);
     const size = useSignal({ width: 900, height: 200 });
     const wrap = useRef<HTMLDivElement>(null);
     useEffect(() => {
@@ -102,6 +105,30 @@ export function Table<T>(properties: Properties<T>) {
         order.value = { id: column.id, down: same ? !order.value.down : !column.text };
     };
     const act = (row: T) => onSelect?.(row);
+    const stopped = stop.value === null ? -1 : sorted.findIndex((row) => keyOf(row) === stop.value);
+    const wanted = stopped >= 0 ? stopped : isSelected ? sorted.findIndex(isSelected) : -1;
+    const stopAt = wanted >= first && wanted < last ? wanted : first;
+    const moveTo = (index: number) => {
+        const row = sorted[index];
+        const element = wrap.current;
+        if (!row || !element) return;
+        stop.value = keyOf(row);
+        if (many) { // it may not be drawn yet
+            const y = index * ROW_HEIGHT;
+            if (y < element.scrollTop) element.scrollTop = y;
+            else if (y + 2 * ROW_HEIGHT + HEAD_HEIGHT > element.scrollTop + element.clientHeight) element.scrollTop = y + 2 * ROW_HEIGHT + HEAD_HEIGHT - element.clientHeight;
+            top.value = element.scrollTop;
+        }
+        requestAnimationFrame(() => element.querySelector<HTMLElement>(`tr[aria-rowindex="${index + 2}"]`)?.focus());
+    };
+    const onKeys = (event: KeyboardEvent, index: number) => {
+        const to = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: sorted.length - 1 }[event.key];
+        if (to !== undefined) moveTo(to);
+        else if (event.key === "Enter" || event.key === " ") act(sorted[index] as T);
+        else return;
+        event.preventDefault();
+        event.stopPropagation();
+    };
     return (
         <div class={`table-wrap ${properties.dim ? "dim" : ""}`} ref={wrap} onScroll={(event) => (top.value = event.currentTarget.scrollTop)}>
             <table style={properties.freeText ? {} : { maxWidth: `${columns.slice(1).reduce((sum, column) => sum + column.width, FIRST_COLUMN_MAX)}px` }} aria-label={properties.label} aria-rowcount={sorted.length + 1}>
@@ -118,8 +145,8 @@ export function Table<T>(properties: Properties<T>) {
                 <tbody>
                     {first > 0 && <tr class="pad"><td colSpan={columns.length} style={{ height: `${first * ROW_HEIGHT}px` }} /></tr>}
                     {sorted.slice(first, last).map((row, index) => (
-                        <tr key={keyOf(row)} aria-rowindex={first + index + 2} aria-selected={isSelected?.(row) ?? false} tabIndex={0}
-                            onClick={() => act(row)} onKeyDown={(event) => rowKeys(event, () => act(row))}>
+                        <tr key={keyOf(row)} aria-rowindex={first + index + 2} aria-selected={isSelected?.(row) ?? false} tabIndex={first + index === stopAt ? 0 : -1}
+                            onClick={() => act(row)} onFocus={() => (stop.value = keyOf(row))} onKeyDown={(event) => onKeys(event, first + index)}>
                             {columns.map((column) => (
                                 <td key={column.id} class={`${column.text ? "text" : ""} ${column.narrowOut ? "narrow-out" : ""}`}>
                                     {column.cell ? column.cell(row) : (column.value(row) ?? "–")}
@@ -137,7 +164,8 @@ export function Table<T>(properties: Properties<T>) {
     );
 }
 
-function rowKeys(event: KeyboardEvent & { currentTarget: HTMLElement }, act: () => void): void {
+/** Keys on a row of a small table, of which only the first row is a stop. */
+export function rowKeys(event: KeyboardEvent & { currentTarget: HTMLElement }, act: () => void): void {
     const row = event.currentTarget;
     if (event.key === "Enter" || event.key === " ") act();
     else if (event.key === "ArrowDown") (row.nextElementSibling as HTMLElement | null)?.focus();

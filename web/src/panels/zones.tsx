@@ -25,7 +25,7 @@ function columns(largest: number, all: number): Column<ZoneRow>[] {
             id: "file", label: "place", width: 150, text: true, narrowOut: true, value: (row) => row.file,
             cell: (row) => (row.file ? <span class="t3" title={safeText(row.file)}>{fileName(row.file, row.line)}</span> : "–"),
         },
-        { id: "wait", label: "", width: 64, text: true, optional: true, value: waitFirst, cell: (row) => <span class="t3">{waitFirst(row)}</span> },
+        { id: "wait", label: "waits", width: 64, text: true, optional: true, value: waitFirst, cell: (row) => <span class="t3">{waitFirst(row)}</span> },
         { id: "count", label: "count", width: 88, value: (row) => row.count, cell: (row) => group(row.count) },
         { id: "self", label: "self", width: 92, value: (row) => row.self, cell: (row) => durationCell(row.self) },
         {

@@ -2,7 +2,7 @@
 // The tree of tracks: headers that fold, pin, hide, and that can be dragged to another place. They are elements of their
 // own, so that the keyboard and screen readers reach them.
 import { signal, useComputed } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { Menu } from "../frame/menu";
 import { plural } from "../model/format";
 import * as state from "../model/state";
 import { nodesBetween, type Node } from "./layout";
@@ -97,22 +97,9 @@ function PinIcon() {
 }
 
 function TrackMenu({ node }: { node: Node }) {
-    const element = useRef<HTMLDivElement>(null);
     const track = node.track as number;
     const at = node.among.indexOf(track);
     const deep = state.deep.value.has(track);
-    const close = () => {
-        menuOf.value = null;
-        keepFocus(node.id);
-    };
-    useEffect(() => {
-        element.current?.querySelector("button")?.focus();
-        const outside = (event: PointerEvent) => {
-            if (!element.current?.contains(event.target as HTMLElement)) menuOf.value = null;
-        };
-        addEventListener("pointerdown", outside);
-        return () => removeEventListener("pointerdown", outside);
-    }, []);
     const entries: [string, string, () => void, boolean][] = [
         [node.pinned ? "Unpin" : "Pin to the top", "p", () => togglePin(track), true],
         [deep ? "Fewer rows" : "All rows", "Enter", () => toggleDeep(track), node.deeper > 0 || deep],
@@ -122,22 +109,8 @@ function TrackMenu({ node }: { node: Node }) {
         ["Move up", "Alt + ↑", () => stepTrack(node, -1), at > 0],
         ["Move down", "Alt + ↓", () => stepTrack(node, 1), at >= 0 && at < node.among.length - 1],
     ];
-    return (
-        <div ref={element} class="menu track-menu" role="menu" aria-label={node.label} onKeyDown={(event) => {
-            const items = [...(element.current?.querySelectorAll("button") ?? [])];
-            const now = items.indexOf(document.activeElement as HTMLButtonElement);
-            if (event.key === "ArrowDown") items[(now + 1) % items.length]?.focus();
-            else if (event.key === "ArrowUp") items[(now + items.length - 1) % items.length]?.focus();
-            else if (event.key === "Escape") close();
-            else if (event.key !== "Enter" && event.key !== " ") return;
-            if (event.key !== "Enter" && event.key !== " ") event.preventDefault();
-            event.stopPropagation();
-        }}>
-            {entries.filter(([, , , there]) => there).map(([label, keys, act]) => (
-                <button key={label} role="menuitem" onClick={(event) => { event.stopPropagation(); close(); act(); }}>{label}<kbd>{keys}</kbd></button>
-            ))}
-        </div>
-    );
+    return <Menu label={node.label} kind="track-menu" close={() => (menuOf.value = null)} giveBack={() => keepFocus(node.id)}
+        entries={entries.filter(([, , , there]) => there).map(([label, keys, act]) => ({ label, keys, act }))} />;
 }
 
 function Tools({ node }: { node: Node }) {

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people reach who use the keyboard or a screen reader: menus, tables, tracks; and what axe-core finds on every panel.
+// Prints what it saw as JSON; what that should be is in tests/system/test_page_reach.py.
+//   node reach.mjs PUPPETEER_FOLDER CHROMIUM URL AXE_FOLDER|- [PANEL …]
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { launch, newPage, settled, text, texts } from "./browser.mjs";
+
+const [packageFolder, chromium, url, axeFolder, ...panels] = process.argv.slice(2);
+const browser = await launch(packageFolder, chromium);
+const problems = [];
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+async function open(part, options = {}) {
+    const page = await newPage(browser, options);
+    page.problems = problems;
+    await page.goto(`${url}#${part}`);
+    await page.waitForSelector("#frame");
+    await settled(page);
+    return page;
+}
+
+/** Rules that were broken, with the elements that broke them. */
+async function check(page, source) {
+    await page.evaluate(source);
+    return page.evaluate(async (tags) => {
+        const { violations } = await window.axe.run(document, { runOnly: { type: "tag", values: tags }, resultTypes: ["violations"] });
+        return violations.map((one) => `${one.id}: ${one.nodes.slice(0, 6).map((node) => node.html.slice(0, 160)).join(" | ")}`);
+    }, RULES);
+}
+
+async function axe() {
+    if (axeFolder === "-") return null;
+    const source = readFileSync(join(axeFolder, "axe.min.js"), "utf8");
+    const found = {};
+    for (const theme of ["light", "dark"]) {
+        for (const panel of panels) {
+            const page = await open(`${panel}&theme=${theme}`);
+            found[`${panel} ${theme}`] = await check(page, source);
+            await page.close();
+        }
+    }
+    const page = await open("overview");
+    await page.click("[aria-label='Share or export']");
+    await page.click("[aria-label='Keys and help']");
+    await page.waitForSelector(".help");
+    found.help = await check(page, source);
+    await page.close();
+    return found;
+}
+
+const focused = (page) => page.evaluate(() => document.activeElement?.getAttribute("aria-label") || document.activeElement?.textContent || document.activeElement?.tagName);
+const count = (page, selector) => page.$$eval(selector, (all) => all.length);
+
+async function menus() {
+    const page = await open("overview&sel=lost");
+    const seen = {};
+    await page.focus("[aria-label='Share or export']");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("[role=menu]");
+    seen.entries = await texts(page, "[role=menuitem]");
+    seen.first = await focused(page);
+    await page.keyboard.press("ArrowDown");
+    seen.second = await focused(page);
+    await page.keyboard.press("End");
+    await page.keyboard.press("ArrowDown");
+    seen.around = await focused(page);
+    await page.keyboard.press("Escape");
+    seen.closed = await count(page, "[role=menu]");
+    seen.back = await focused(page);
+    seen.selection = await page.evaluate(() => location.hash.includes("sel=lost"));
+    await page.click("[aria-label='Share or export']");
+    await page.waitForSelector("[role=menu]");
+    await page.click("#sentence");
+    await page.waitForFunction(() => document.querySelector("[role=menu]") === null);
+    await page.keyboard.press("?");
+    await page.waitForSelector(".help");
+    seen.helpFocus = await focused(page);
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.querySelector(".help") === null);
+    seen.kept = await page.evaluate(() => location.hash.includes("sel=lost"));
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => !location.hash.includes("sel=lost"));
+    await page.close();
+    return seen;
+}
+
+/** How often Tab stops inside of what a selector names. */
+async function tables() {
+    const page = await open("zones");
+    await page.waitForSelector(".stage tbody tr");
+    const seen = { rows: await count(page, ".stage tbody tr"), stops: await count(page, ".stage tbody tr[tabindex='0']") };
+    await page.focus(".stage tbody tr[tabindex='0']");
+    await page.keyboard.press("ArrowDown");
+    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-rowindex") === "3");
+    seen.moved = await page.$$eval(".stage tbody tr[tabindex='0']", (all) => all.map((row) => row.getAttribute("aria-rowindex")));
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => location.hash.includes("sel=name:"));
+    await page.close();
+    const flame = await open("flame");
+    seen.boxes = await count(flame, ".flame .node");
+    seen.boxStops = await count(flame, ".flame .node[tabindex='0']");
+    await flame.focus(".flame .node[tabindex='0']");
+    const before = await focused(flame);
+    await flame.keyboard.press("ArrowDown");
+    seen.flame = [before, await focused(flame)];
+    await flame.close();
+    return seen;
+}
+
+/** What is spoken when arrow keys go from run to run of a device. */
+async function spoken() {
+    const page = await open("timeline");
+    await page.focus("[data-stage]");
+    await page.keyboard.press("ArrowRight");
+    await page.waitForFunction(() => location.hash.includes("sel=run"));
+    await page.waitForFunction(() => document.querySelector("[role=status][aria-live]").textContent !== "");
+    const seen = [await text(page, "[role=status][aria-live]")];
+    await page.keyboard.press("ArrowRight");
+    await page.waitForFunction((before) => document.querySelector("[role=status][aria-live]").textContent.replace(/\u00a0/g, " ") !== before, {}, seen[0]);
+    seen.push(await text(page, "[role=status][aria-live]"));
+    await page.close();
+    return seen;
+}
+
+const result = { menus: await menus(), tables: await tables(), spoken: await spoken(), axe: await axe() };
+await browser.close();
+console.log(JSON.stringify({ ...result, problems }));

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page by keyboard and for screen readers, in a real browser (tests/page/reach.mjs); axe-core looks at every panel."""
+
+import os
+import unittest
+
+import harness
+import views
+
+MS = 1000000
+AXE_VERSION = "4.14.1"
+PANELS = ("overview", "timeline", "ops", "zones", "flame", "memory", "messages", "overhead", "compare")
+
+
+def program(scale):
+    """A device that runs two ops in each of six steps, what launches them, memory, a message, and lost zones."""
+    yield ("device", "chip 0", "made up")
+    yield ("track", "MainThread", 1)
+    for step in range(6):
+        at = step * 20 * MS
+        yield ("frame", at, "step")
+        yield ("zone", 0, at, at + 19 * MS, "train_step", "train.py:1")
+        yield ("zone", 1, at, at + 6 * MS, "loader.next", "train.py:3")
+        yield ("zone", 1, at + 6 * MS, at + 18 * MS, "forward", "train.py:4")
+        yield ("alloc", at + 7 * MS, 4096 + step, 1 << 20, "-")
+        for place, (name, start, end) in enumerate((("matmul", 8, 12 + scale), ("softmax", 14, 17))):
+            call = step * 2 + place + 1
+            yield ("op", call, at + 6 * MS + place, at + 6 * MS + place + 1000, name)
+            yield ("run", call, at + start * MS, at + end * MS, name)
+    yield ("message", 10, "hello")
+    yield ("lost", 7)
+    for number in range(12):
+        yield ("track", f"worker {number}", 1)
+        yield ("zone", 0, 0, (number + 1) * MS, f"work {number}", "work.py:1")
+
+
+class Reach(views.UsedOnce, views.ViewCase):
+    def drive(self):
+        puppeteer, chromium = self.browser()
+        if not os.path.exists(os.path.join(harness.SOURCE, "web", "node_modules", "esbuild")):
+            self.skipTest("the page was not built here (npm)")
+        try:
+            axe = harness.npm_package("axe-core", AXE_VERSION)
+        except unittest.SkipTest as skip:
+            axe, self.__class__.without_axe = "-", str(skip)
+        traces = [self.trace(*program(0), name="a.opscope"), self.trace(*program(1), name="b.opscope")]
+        server = self.start([harness.OPSCOPE, "view", *traces])
+        link = server.stdout.readline().decode().strip()
+        driver = os.path.join(harness.SOURCE, "tests", "page", "reach.mjs")
+        done = self.run_command(["node", driver, puppeteer, chromium, link, axe, *PANELS])
+        self.assertEqual(done.status, 0, done)
+        return done.json()
+
+    without_axe = None
+
+    def test_axe_finds_nothing_on_any_panel(self):
+        if self.seen["axe"] is None:
+            self.skipTest(self.without_axe)
+        self.assertEqual(set(self.seen["axe"]), {"help", *(f"{panel} {theme}" for panel in PANELS for theme in ("light", "dark"))})
+        self.assertEqual({name: found for name, found in self.seen["axe"].items() if found}, {})
+
+    def test_a_menu_is_used_by_keyboard(self):
+        menus = self.seen["menus"]
+        self.assertEqual((menus["first"], menus["second"], menus["around"]), (menus["entries"][0], menus["entries"][1], menus["entries"][0]))
+        self.assertEqual((menus["closed"], menus["back"]), (0, "Share or export"), "the focus returns")
+
+    def test_escape_closes_the_topmost_alone(self):
+        menus = self.seen["menus"]
+        self.assertTrue(menus["selection"], "the menu went, the selection stayed")
+        self.assertEqual((menus["helpFocus"], menus["kept"]), ("Close", True), "so with help")
+
+    def test_a_table_is_one_stop(self):
+        tables = self.seen["tables"]
+        self.assertGreater(tables["rows"], 10)
+        self.assertEqual((tables["stops"], tables["moved"]), (1, ["3"]), tables)
+        self.assertGreater(tables["boxes"], 3)
+        self.assertEqual(tables["boxStops"], 1)
+        self.assertEqual([name.split(",")[0] for name in tables["flame"]], ["train_step", "forward"], tables)
+
+    def test_runs_of_a_device_are_spoken(self):
+        self.assertRegex(self.seen["spoken"][0], r"^matmul, 4\.00 ms, chip 0, starts 8\.0000 ms$")
+        self.assertRegex(self.seen["spoken"][1], r"^softmax, 3\.00 ms, chip 0, starts 14\.000 ms$")
+
+    def test_nothing_complains(self):
+        self.assertEqual(self.seen["problems"], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
