@@ -110,7 +110,7 @@ function TimelineOf() {
                 <div class="tree-column" style={width}>{stage.value && <Trees stage={stage.value} />}</div>
                 <HeadSeparator width={headWidth} />
                 <div ref={plot} class="plot" tabIndex={0} role="group" aria-roledescription="timeline"
-                    aria-label="Timeline stage. Arrow keys move between zones, W and S zoom, A and D pan." data-stage>
+                    aria-label="Timeline. Arrow keys move between zones, W and S zoom, A and D pan." data-stage>
                     <canvas ref={canvas} aria-hidden="true" />
                 </div>
                 {stage.value && <ScrollBar stage={stage.value} />}
