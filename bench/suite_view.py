@@ -26,6 +26,11 @@ FRAMES = 50  # a second, while panning, in Chromium without a GPU
 LIVE_MS = 200  # from the end of a zone in the program until its row is with the page
 
 
+def bearer(link):
+    """The header that every request needs."""
+    return {"Authorization": "Bearer " + urllib.parse.parse_qs(link.query)["token"][0]}
+
+
 class Server:
     """Started on a trace; measures how long that took."""
 
@@ -34,12 +39,13 @@ class Server:
         self.process = subprocess.Popen([bench.opscope, "view", path], stdout=subprocess.PIPE, text=True)
         link = urllib.parse.urlsplit(self.process.stdout.readline().strip())
         self.client = http.client.HTTPConnection(link.hostname, link.port)
+        self.headers = bearer(link)
         self.link = link.geturl()
         self.get("/api/traces")
         self.ready_s = time.monotonic() - begin
 
     def get(self, path):
-        self.client.request("GET", path)
+        self.client.request("GET", path, headers=self.headers)
         answer = self.client.getresponse()
         body = answer.read()
         if answer.status != 200:
@@ -96,15 +102,17 @@ class Follower:
         link = self.process.stderr.readline().decode().split("live page: ")[1].strip()
         address = urllib.parse.urlsplit(link)
         self.client = http.client.HTTPConnection(address.hostname, address.port)
+        self.headers = bearer(address)
         self.socket = socket.create_connection((address.hostname, address.port))
         self.socket.sendall(f"GET /api/live HTTP/1.1\r\nHost: {address.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                            f"Authorization: {self.headers['Authorization']}\r\n"
                             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode())
         self.input = self.socket.makefile("rb")
         while self.input.readline().strip():
             pass
 
     def get(self, path):
-        self.client.request("GET", path)
+        self.client.request("GET", path, headers=self.headers)
         return self.client.getresponse().read()
 
     def news(self):

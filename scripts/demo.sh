@@ -28,8 +28,8 @@ record() {
 
 has_page() {
     local port=${url##*:} line=
-    exec 3<>"/dev/tcp/127.0.0.1/${port%/}" || return 1
-    printf 'GET /app.js HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' >&3
+    exec 3<>"/dev/tcp/127.0.0.1/${port%%/*}" || return 1
+    printf 'GET /app.js?%s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' "${url##*\?}" >&3
     read -r line <&3 || :
     exec 3>&-
     case $line in *" 200 "*) return 0 ;; *) return 1 ;; esac

@@ -16,13 +16,18 @@
 static _Atomic(char *) noted[MOST_LEFTOVERS];
 static atomic_flag is_installed = ATOMIC_FLAG_INIT;
 
-static void remove_and_end(int number)
+void leftovers_remove(void)
 {
     for (size_t i = MOST_LEFTOVERS; i > 0; i--) {
         const char *path = atomic_load(&noted[i - 1]);
         if (path && unlink(path) != 0)
             (void)rmdir(path);
     }
+}
+
+static void remove_and_end(int number)
+{
+    leftovers_remove();
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigaction(number, &plain, NULL);
     raise(number); /* blocked until the handler returns */

@@ -10,5 +10,7 @@
 /* A number for leftover_forget; -1 when there is no room or memory: then the file is just not cared for. */
 int leftover_note(const char *path);
 void leftover_forget(int number);
+/* Removes what is noted now, for a process that ends without more ado. */
+void leftovers_remove(void);
 
 #endif

@@ -26,6 +26,7 @@
 #include "collect/tracy/capture.h"
 #include "collect/tracy/protocol.h"
 #include "present/format.h"
+#include "serve/listen.h"
 #include "session/folder.h"
 #include "trace/writer.h"
 
@@ -77,15 +78,17 @@ static const struct command_option options_table[] = {
      .offset = OPTION_FIELD(struct run_options, view.is_wanted),
      .help =
          "Serve the page of the recording while COMMAND runs, and after it until Ctrl+C; SIGTERM while COMMAND "
-         "runs ends both. The link is printed on standard error before COMMAND is started."},
+         "runs ends both. The link, which has the token that every request needs, is printed on standard error before "
+         "COMMAND is started."},
     {.name = "port",
      .letter = 'p',
      .type = OPTION_NUMBER,
      .argument = "PORT",
      .offset = OPTION_FIELD(struct run_options, view.port),
-     .min = 1,
+     .min = 0,
      .max = 65535,
-     .help = "The same on this port. The default is 7950, or the next one that is free."},
+     .help =
+         "The same on this port; 0 is any that is free. The default is 7950, or the next one that is free."},
     {.name = "open",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct run_options, view.opens_browser),
@@ -580,13 +583,14 @@ static void set_tracy_port(uint64_t port)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct run_options o = {.buffer_bytes = SESSION_DEFAULT_BUFFER, .view = {.control = -1}};
+    struct run_options o = {.buffer_bytes = SESSION_DEFAULT_BUFFER,
+                            .view = {.control = -1, .port = LISTEN_NO_PORT}};
     struct command_line line;
     struct error err = {0};
     int status = command_parse(command, argc, argv, &o, &line);
     if (status != COMMAND_CONTINUE)
         return status;
-    o.view.is_wanted |= o.view.port || o.view.opens_browser;
+    o.view.is_wanted |= o.view.port != LISTEN_NO_PORT || o.view.opens_browser;
     status = check_options(command, &o);
     if (status != COMMAND_CONTINUE)
         return status;

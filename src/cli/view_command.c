@@ -1,27 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope view: the page, served to a browser. */
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/leftovers.h"
 #include "cli/command/command.h"
+#include "serve/listen.h"
 #include "serve/server.h"
 #include "serve/snapshot.h"
 
 extern char **environ;
 
 struct view_options {
-    uint64_t port, timeout_ns;
-    const char *listen, *html;
+    uint64_t port, timeout_ns, memory_bytes;
+    const char *listen, *html, *token_file;
     bool open, until_eof, no_source;
 };
 
-static void open_browser(const char *url)
+/* A page of our own that leads to the link, readable by this user alone: arguments of a program are everybody's to
+ * see, and the link has the token. */
+static int write_door(char *path, size_t size, const char *url)
 {
-    char *const words[] = {(char *)(uintptr_t) "xdg-open", (char *)(uintptr_t)url, NULL};
+    const char *folder = getenv("XDG_RUNTIME_DIR");
+    if (!folder || access(folder, W_OK) != 0)
+        folder = getenv("TMPDIR");
+    snprintf(path, size, "%s/opscope-view-XXXXXX.html", folder && *folder ? folder : "/tmp");
+    int fd = mkostemps(path, 5, O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    int number = leftover_note(path);
+    int length =
+        dprintf(fd,
+                "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>opscope</title>"
+                "<meta name=\"referrer\" content=\"no-referrer\">"
+                "<meta http-equiv=\"refresh\" content=\"0;url=%s\"><a href=\"%s\">opscope</a></html>\n",
+                url, url);
+    close(fd);
+    return length < 0 ? -1 : number;
+}
+
+static void open_browser(const char *url, char *door, size_t size)
+{
+    char *const words[] = {(char *)(uintptr_t) "xdg-open", door, NULL};
     pid_t pid;
-    if (posix_spawnp(&pid, words[0], NULL, NULL, words, environ) != 0)
+    if (write_door(door, size, url) < 0 || posix_spawnp(&pid, words[0], NULL, NULL, words, environ) != 0)
         command_say("opscope view: xdg-open is not here: open the link in a browser yourself");
 }
 
@@ -45,8 +71,10 @@ static int run_html(const struct command *command, const struct view_options *op
                     const struct command_line *line)
 {
     struct error err = {0};
-    if (options->port || options->listen || options->timeout_ns || options->open)
-        return command_usage_error(command, "--html writes a file: no --port, --listen, --timeout, --open");
+    if (options->port != LISTEN_NO_PORT || options->listen || options->timeout_ns || options->open ||
+        options->token_file || options->memory_bytes)
+        return command_usage_error(
+            command, "--html writes a file: no --port, --listen, --timeout, --open, --token-file, --memory");
     if (line->count != 1)
         return command_usage_error(command, "--html takes one trace");
     return write_snapshot(options, line->values[0], &err) ? command_fail(command, &err) : EXIT_OK;
@@ -54,10 +82,11 @@ static int run_html(const struct command *command, const struct view_options *op
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct view_options options = {0};
+    struct view_options options = {.port = LISTEN_NO_PORT};
     struct command_line line;
     struct server *server;
     struct error err = {0};
+    char door[4200];
     int status = command_parse(command, argc, argv, &options, &line);
     if (status != COMMAND_CONTINUE)
         return status;
@@ -68,7 +97,9 @@ static int run(const struct command *command, int argc, char **argv)
     const struct server_options served = {.paths = (const char *const *)line.values,
                                           .path_count = (size_t)line.count,
                                           .listen = options.listen,
-                                          .port = (uint16_t)options.port,
+                                          .token_file = options.token_file,
+                                          .port = (uint32_t)options.port,
+                                          .memory_bytes = options.memory_bytes,
                                           .timeout_ns = options.timeout_ns,
                                           .until_eof = options.until_eof};
     if (server_open(&server, &served, &err) != 0)
@@ -78,9 +109,10 @@ static int run(const struct command *command, int argc, char **argv)
     if (isatty(STDERR_FILENO) && !options.until_eof)
         command_say("opscope view: open this link in a browser; Ctrl+C ends the server");
     if (options.open)
-        open_browser(server_url(server));
+        open_browser(server_url(server), door, sizeof door);
     status = server_run(server, &err);
     server_close(server);
+    leftovers_remove();
     return status ? command_fail(command, &err) : EXIT_OK;
 }
 
@@ -90,16 +122,26 @@ static const struct command_option view_options[] = {
      .type = OPTION_NUMBER,
      .argument = "N",
      .offset = OPTION_FIELD(struct view_options, port),
-     .min = 1,
+     .min = 0,
      .max = 65535,
-     .help = "Listen on this port. The default is 7950, or the next one that is free."},
+     .help =
+         "Listen on this port; 0 is any that is free. The default is 7950, or the next one that is free."},
     {.name = "listen",
      .type = OPTION_TEXT,
      .argument = "ADDRESS",
      .offset = OPTION_FIELD(struct view_options, listen),
      .help =
-         "Listen on this address instead of 127.0.0.1: 0.0.0.0 is all of this machine's. The link then has a token, "
-         "without which nothing is answered. The connection is not encrypted."},
+         "Listen on this address instead of 127.0.0.1: 0.0.0.0 is all of this machine's. The connection is not "
+         "encrypted."},
+    {.name = "token-file",
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = OPTION_FIELD(struct view_options, token_file),
+     .is_file = true,
+     .help =
+         "Take the token of the link from this file, which only you may be able to read; where it is not there, it is "
+         "made with a new token. So scripts know it. Without it the environment may have one (OPSCOPE_VIEW_TOKEN), "
+         "else every start makes a new one."},
     {.name = "open",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct view_options, open),
@@ -110,6 +152,15 @@ static const struct command_option view_options[] = {
      .offset = OPTION_FIELD(struct view_options, timeout_ns),
      .help =
          "Close connections of clients that are idle, or slow to ask or to read, for so long. The default is 30s."},
+    {.name = "memory",
+     .type = OPTION_SIZE,
+     .argument = "SIZE",
+     .offset = OPTION_FIELD(struct view_options, memory_bytes),
+     .min = SERVER_LEAST_MEMORY,
+     .max = INT64_MAX,
+     .help =
+         "Take at most so much memory: an answer that needs more ends with a message. The default is half of "
+         "the machine's, and 1G at least."},
     {.name = "until-eof",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct view_options, until_eof),
@@ -161,7 +212,8 @@ const struct command command_view = {
     .summary = "Show traces in a browser: timeline, statistics, ops, memory",
     .usage = (const char *const[]){"[options] [FILE ...]", NULL},
     .description =
-        "Serves the page on this machine and prints its link. Nothing is loaded from elsewhere, nothing is sent "
+        "Serves the page on this machine and prints its link. The link has a token, without which nobody is answered: "
+        "other users of this machine reach its ports, too. Nothing is loaded from elsewhere, nothing is sent "
         "elsewhere, unless you choose Open in Perfetto in its menu, and by default only this machine can connect.\n\n"
         "A trace that is still being written is followed; opscope run --view records and shows in one command. A trace "
         "that was replaced or deleted meanwhile stays open as it was, and of a damaged one what is whole is "

@@ -19,7 +19,7 @@ struct answerer {
     int event;
     bool is_started, is_ending;
     struct query query;    /* of the thread */
-    const struct job *now; /* what is being answered; NULL */
+    struct job *now;       /* what is being answered; NULL */
     uint64_t zones_before; /* that had been read of its trace */
 };
 
@@ -52,6 +52,14 @@ void job_free(struct job *job)
     free(job);
 }
 
+/* Every block that is read asks whether somebody still waits. */
+static void set_stop(const struct job *job, const bool *stop)
+{
+    trace_set_stop(job->trace->trace, stop);
+    if (job->other)
+        trace_set_stop(job->other->trace, stop);
+}
+
 static void answer(struct answerer *answerer, struct job *job)
 {
     if (!job->entry || __atomic_load_n(&job->is_cancelled, __ATOMIC_RELAXED))
@@ -63,9 +71,11 @@ static void answer(struct answerer *answerer, struct job *job)
         job->status = serve_trace_prepare(job->other, &job->err);
     if (job->status)
         return;
+    set_stop(job, &job->is_cancelled);
     job->status = job->other
                       ? job->entry->answer_two(job->trace, job->other, &answerer->query, &job->out, &job->err)
                       : job->entry->answer(job->trace, &answerer->query, &job->out, &job->err);
+    set_stop(job, NULL);
 }
 
 static void *work(void *context)
@@ -117,6 +127,8 @@ void answerer_stop(struct answerer *answerer)
     if (answerer->is_started) {
         pthread_mutex_lock(&answerer->mutex);
         answerer->is_ending = true;
+        if (answerer->now)
+            __atomic_store_n(&answerer->now->is_cancelled, true, __ATOMIC_RELAXED);
         pthread_cond_signal(&answerer->given);
         pthread_mutex_unlock(&answerer->mutex);
         pthread_join(answerer->thread, NULL);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions that read a large part of a trace, answered by a thread of its own, one after the other, so that drawing
- * never waits for them. It has its own readers of the traces: nothing of a trace is shared with the loop. */
+ * never waits for them. It has its own readers of the traces: nothing of a trace is shared with the loop. There are
+ * two: what a page needs to go on (its tracks, names) does not wait for what counts all zones. */
 #ifndef OPSCOPE_SERVE_ANSWERER_H
 #define OPSCOPE_SERVE_ANSWERER_H
 
 #include "serve/query/query.h"
 
 struct answerer;
+enum answerer_kind { ANSWERER_COUNTS, ANSWERER_SOON, ANSWERERS };
 
 struct job {
     struct job *next;
@@ -29,7 +31,7 @@ struct job {
 };
 
 int answerer_start(struct answerer **out, struct error *err);
-/* Waits for the job that is being answered; the others are dropped. */
+/* Cancels the job that is being answered and waits for its end; the others are dropped. */
 void answerer_stop(struct answerer *answerer);
 /* Takes the job, which comes back from answerer_take. */
 void answerer_give(struct answerer *answerer, struct job *job);

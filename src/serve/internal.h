@@ -3,8 +3,8 @@
  *   server.c      the loop: sockets, time-outs, limits
  *   route.c       from a request to its answer
  *   live.c        pages that follow;  websocket.c  their frames
- *   answerer.c      the thread for questions that take long
- *   listen.c      the port;  traces.c  the files;  http.c  the parser
+ *   answerer.c    the threads for questions that take long;  ending.c  signals
+ *   listen.c      the port;  token.c  the word of the link;  traces.c  the files;  http.c  the parser
  *   query/        questions about a trace, without sockets */
 #ifndef OPSCOPE_SERVE_INTERNAL_H
 #define OPSCOPE_SERVE_INTERNAL_H
@@ -13,11 +13,12 @@
 #include "serve/http.h"
 #include "serve/listen.h"
 #include "serve/query/query.h"
+#include "serve/ending.h"
 #include "serve/server.h"
+#include "serve/token.h"
 #include "serve/traces.h"
 #include "serve/answerer.h"
 
-#define TOKEN_LENGTH 32u
 #define METRIC_CLASSES 48u
 
 struct metric { /* requests of one kind */
@@ -29,7 +30,7 @@ struct metrics {
     struct metric classes[METRIC_CLASSES];
     size_t class_count;
     uint64_t by_status[6]; /* 1xx ... 5xx */
-    uint64_t connections, refused, timed_out;
+    uint64_t connections, refused, timed_out, paused;
     size_t open;
 };
 
@@ -71,13 +72,15 @@ struct server {
     struct listen_socket socket;
     struct traces traces;
     struct metrics metrics;
-    struct query query;           /* the one that is answered */
-    char token[TOKEN_LENGTH + 1]; /* "" where none is needed */
+    struct query query; /* the one that is answered */
+    char token[TOKEN_MAX + 1];
     char cookie[32];
-    char url[400];
+    char url[480];
     uint64_t timeout_ns, started_ns;
-    struct answerer *answerer;
-    int epoll, signals;
+    struct answerer *answerers[ANSWERERS];
+    struct ending *ending;
+    int epoll;
+    uint64_t accept_ns; /* no descriptor was left: connections are taken again from then on; 0: they are */
     uint64_t last_connection; /* number */
     size_t live_count;        /* connections that are WebSockets */
     uint64_t folder_ns;       /* when they last made us look for new traces */
@@ -99,6 +102,7 @@ void live_tick(struct server *server);
 
 /* route.c */
 void route_request(struct server *server, const struct http_request *request, struct answer *answer);
+enum answerer_kind route_answerer(const struct query_entry *entry);
 /* The trace turned out to be damaged: what is whole of it is open now, and the answerer is to be asked again. */
 bool route_asks_again(struct server *server, struct job *job);
 /* The answer that the answerer made. */

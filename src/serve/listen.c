@@ -170,7 +170,7 @@ static uint16_t port_of(int fd)
                                               : ((struct sockaddr_in6 *)(void *)&address)->sin6_port);
 }
 
-int listen_open(struct listen_socket *out, const char *address, uint16_t port, struct error *err)
+int listen_open(struct listen_socket *out, const char *address, uint32_t port, struct error *err)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     const char *host = address ? address : "127.0.0.1";
@@ -179,13 +179,14 @@ int listen_open(struct listen_socket *out, const char *address, uint16_t port, s
     int code = getaddrinfo(host, NULL, &hints, &where);
     if (code != 0)
         return error_set(err, EINVAL, "--listen %s: %s", host, gai_strerror(code));
-    uint16_t first = port ? port : LISTEN_PORT, tries = port ? 1 : LISTEN_TRIES;
+    bool is_chosen = port != LISTEN_NO_PORT;
+    uint16_t first = (uint16_t)(is_chosen ? port : LISTEN_PORT), tries = is_chosen ? 1 : LISTEN_TRIES;
     for (uint16_t i = 0; i < tries; i++) {
         out->fd = try_port(where, (uint16_t)(first + i));
         if (out->fd != -EADDRINUSE)
             break;
     }
-    if (out->fd == -EADDRINUSE && !port)
+    if (out->fd == -EADDRINUSE && !is_chosen)
         out->fd = try_port(where, 0);
     if (out->fd < 0) {
         code = -out->fd;

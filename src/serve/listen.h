@@ -10,7 +10,8 @@
 #include "base/error.h"
 
 #define LISTEN_PORT 7950u
-#define LISTEN_TRIES 100u /* ports after a busy default one */
+#define LISTEN_NO_PORT 65536u /* nobody asked for one */
+#define LISTEN_TRIES 100u     /* ports after a busy default one */
 
 struct listen_socket {
     int fd;
@@ -19,8 +20,8 @@ struct listen_socket {
     char url[320]; /* http://127.0.0.1:7950/ */
 };
 
-/* address: NULL is 127.0.0.1. port: 0 is the default one, or the next that is free; one that was asked for and is busy
- * is an error that names who has it. */
-int listen_open(struct listen_socket *out, const char *address, uint16_t port, struct error *err);
+/* address: NULL is 127.0.0.1. port: 0 is any that is free, LISTEN_NO_PORT the default one, or the next that is free;
+ * one that was asked for and is busy is an error that names who has it. */
+int listen_open(struct listen_socket *out, const char *address, uint32_t port, struct error *err);
 
 #endif

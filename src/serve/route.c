@@ -77,24 +77,17 @@ void route_write_head(const struct server *server, struct answer *answer, bool k
         bytes_append_text(h, "Opscope-Damaged: 1\r\n");
     if (answer->status == 405)
         bytes_append_text(h, "Allow: GET, HEAD\r\n");
+    if (answer->status == 401)
+        bytes_append_text(h, "WWW-Authenticate: Bearer\r\n");
     if (answer->location)
         bytes_append_format(h, "Location: %s\r\n", answer->location);
     if (answer->sets_cookie)
-        bytes_append_format(h, "Set-Cookie: %s=%s; Path=/; HttpOnly; SameSite=Strict\r\n", server->cookie,
+        bytes_append_format(h, "Set-Cookie: %s=%s; Path=/; HttpOnly; SameSite=Lax\r\n", server->cookie,
                             server->token);
     bytes_append_format(h, "Connection: %s\r\n\r\n", keep_alive ? "keep-alive" : "close");
 }
 
 /* --- who may ask --- */
-
-/* Takes the same time wherever they differ. */
-static bool is_token(const struct server *server, const char *text, size_t length)
-{
-    unsigned char difference = length != TOKEN_LENGTH;
-    for (size_t i = 0; i < TOKEN_LENGTH; i++)
-        difference |= (unsigned char)(server->token[i] ^ (i < length ? text[i] : 0));
-    return difference == 0;
-}
 
 static bool has_token(const struct server *server, const struct http_request *request)
 {
@@ -103,25 +96,29 @@ static bool has_token(const struct server *server, const struct http_request *re
     struct slice bearer = slice_begins(request->authorization, "Bearer ")
                               ? slice_from(request->authorization.data + 7, request->authorization.length - 7)
                               : (struct slice){0};
-    return (given && is_token(server, given, strlen(given))) ||
-           (cookie.data && is_token(server, cookie.data, cookie.length)) ||
-           (bearer.data && is_token(server, bearer.data, bearer.length));
+    return (given && token_is(server->token, given, strlen(given))) ||
+           (cookie.data && token_is(server->token, cookie.data, cookie.length)) ||
+           (bearer.data && token_is(server->token, bearer.data, bearer.length));
 }
 
+/* On loopback the host has to be that, too: a page from elsewhere whose name leads here sends its own. */
 static bool may_ask(struct server *server, const struct http_request *request, struct answer *answer)
 {
-    if (server->token[0]) {
-        if (has_token(server, request))
-            return true;
-        answer_page(answer, 401, "A token is needed",
-                    "This page needs the link that `opscope view` printed.");
-        answer->metric = "refused";
-        return false;
-    }
-    if (!request->host.data || http_host_is_loopback(request->host))
+    bool is_host = !server->socket.is_loopback || !request->host.data || http_host_is_loopback(request->host);
+    if (is_host && has_token(server, request))
         return true;
-    answer_page(answer, 421, "This is not that host",
-                "Ask for localhost or 127.0.0.1, as in the link that `opscope view` printed.");
+    if (!is_host)
+        answer_page(answer, 421, "This is not that host",
+                    "Ask for localhost or 127.0.0.1, as in the link that `opscope view` printed.");
+    else if (strncmp(server->query.path, "/api/", 5) == 0)
+        answer_error(answer, 401,
+                     "this needs the token of the link that opscope view printed, as the header "
+                     "'Authorization: Bearer TOKEN' (docs/http-api.md)");
+    else
+        answer_page(
+            answer, 401, "A token is needed",
+            "This needs the link that `opscope view` or `opscope run --view` printed when it started: the "
+            "token is in it.");
     answer->metric = "refused";
     return false;
 }
@@ -158,6 +155,10 @@ static bool answer_asset(const char *path, struct answer *answer)
 
 /* --- questions --- */
 
+static const char no_memory[] =
+    "the answer needs more memory than this server may take: ask for a shorter window, or start it with more "
+    "(--memory)";
+
 static int status_of(int result)
 {
     return result == -QUERY_REFUSED ? 400 : result == -ENOENT ? 404 : 500;
@@ -168,10 +169,17 @@ static void answer_result(struct answer *answer, const struct query_entry *entry
 {
     if (result == 0 && answer->made.length > QUERY_ANSWER_MAX)
         result = error_set(err, QUERY_REFUSED, "the answer is too long: ask for less");
-    if (result)
+    if (result == -ENOMEM || answer->made.failed)
+        answer_error(answer, 503, no_memory);
+    else if (result)
         answer_error(answer, status_of(result), err->message);
     else
         answer_made(answer, 200, entry->is_binary ? "application/octet-stream" : TYPE_JSON);
+}
+
+enum answerer_kind route_answerer(const struct query_entry *entry)
+{
+    return entry->is_soon ? ANSWERER_SOON : ANSWERER_COUNTS;
 }
 
 bool route_asks_again(struct server *server, struct job *job)
@@ -179,12 +187,13 @@ bool route_asks_again(struct server *server, struct job *job)
     struct serve_trace *found[2] = {NULL, NULL};
     size_t count = job->other ? 2 : 1;
     bool is_damaged = false;
+    enum answerer_kind kind = route_answerer(job->entry);
     if (job->status != -EINVAL || job->is_second_try)
         return false;
     for (size_t i = 0; i < count; i++)
         is_damaged |= traces_salvage(&server->traces, job->ids[i]);
     for (size_t i = 0; i < count && is_damaged; i++) {
-        found[i] = traces_for_answerer(&server->traces, job->ids[i], server->answerer, NULL);
+        found[i] = traces_for_answerer(&server->traces, job->ids[i], kind, server->answerers[kind], NULL);
         is_damaged = found[i] != NULL;
     }
     if (!is_damaged)
@@ -215,16 +224,18 @@ static void answer_later(struct server *server, const uint64_t *ids, const struc
     struct error err = {0};
     struct job *job = calloc(1, sizeof *job);
     char *copy = text_copy(target.data, target.length);
+    enum answerer_kind kind = route_answerer(entry);
+    struct answerer *answerer = server->answerers[kind];
     struct serve_trace *trace =
-        job && copy ? traces_for_answerer(&server->traces, ids[0], server->answerer, &err) : NULL;
+        job && copy ? traces_for_answerer(&server->traces, ids[0], kind, answerer, &err) : NULL;
     struct serve_trace *other = trace && entry->answer_two
-                                    ? traces_for_answerer(&server->traces, ids[1], server->answerer, &err)
+                                    ? traces_for_answerer(&server->traces, ids[1], kind, answerer, &err)
                                     : NULL;
     if (!trace || (entry->answer_two && !other)) {
         free(job);
         free(copy);
-        answer_error(answer, err.code && err.code != ENOMEM ? 500 : 503,
-                     err.code ? err.message : "no memory");
+        bool is_memory = !err.code || err.code == ENOMEM;
+        answer_error(answer, is_memory ? 503 : 500, is_memory ? no_memory : err.message);
         return;
     }
     *job = (struct job){.entry = entry,
@@ -323,6 +334,9 @@ static void answer_metrics(struct server *server, struct answer *answer)
     append_metric(out, "connections_timed_out_total", "Connections closed since the client was idle or slow.",
                   "counter");
     bytes_append_format(out, "opscope_connections_timed_out_total %" PRIu64 "\n", m->timed_out);
+    append_metric(out, "accept_pauses_total", "Times that no descriptor was left for a connection.",
+                  "counter");
+    bytes_append_format(out, "opscope_accept_pauses_total %" PRIu64 "\n", m->paused);
     answer->metric = "metrics";
     answer_made(answer, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
@@ -331,7 +345,7 @@ static void answer_progress(struct server *server, struct answer *answer)
 {
     struct answerer_progress progress = {0};
     struct error err = {0};
-    bool is_any = answerer_progress(server->answerer, &progress);
+    bool is_any = answerer_progress(server->answerers[ANSWERER_COUNTS], &progress);
     struct json j = query_json(&answer->made);
     json_object(&j, JSON_INLINE);
     json_member_text(&j, "question", progress.question);
@@ -415,7 +429,7 @@ void route_request(struct server *server, const struct http_request *request, st
         answer_error(answer, 405, "only GET and HEAD are answered");
         return;
     }
-    if (server->token[0] && strcmp(server->query.path, "/") == 0 && query_text(&server->query, "token")) {
+    if (strcmp(server->query.path, "/") == 0 && query_text(&server->query, "token")) {
         /* The token moves from the address, which people copy, to a cookie. */
         answer_page(answer, 303, "opscope", "The page is at /.");
         answer->location = "/";

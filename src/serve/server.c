@@ -5,13 +5,11 @@
 #include "serve/server.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
-#include <sys/signalfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <netinet/in.h>
@@ -22,6 +20,7 @@
 #include "serve/internal.h"
 
 #define EVENTS 64
+#define ACCEPT_PAUSE_NS UINT64_C(100000000)
 #define LIVE_TICK_MS 25 /* how often files are looked at for pages that follow */
 #define READ_BYTES 16384u
 #define KEPT_BYTES ((size_t)1 << 20) /* of an answer's memory that a connection keeps for the next one */
@@ -50,6 +49,8 @@ void server_close_connection(struct server *server, struct connection *c)
     if (c->job)
         __atomic_store_n(&c->job->is_cancelled, true, __ATOMIC_RELAXED);
     close(c->fd);
+    if (server->accept_ns)
+        server->accept_ns = 1; /* there is one again */
     c->fd = -1;
     bytes_free(&c->in);
     bytes_free(&c->answer.head);
@@ -82,12 +83,31 @@ static void refuse_connection(struct server *server, int fd)
     server->metrics.refused++;
 }
 
+/* No descriptor is left, and the connection would wake us again at once: it waits until one is closed, or a while,
+ * since others than connections have some. */
+static void pause_accepting(struct server *server)
+{
+    server->metrics.paused++;
+    server->accept_ns = now_ns() + ACCEPT_PAUSE_NS;
+    epoll_ctl(server->epoll, EPOLL_CTL_DEL, server->socket.fd, NULL);
+}
+
+static void accept_again(struct server *server)
+{
+    struct epoll_event accepts = {.events = EPOLLIN, .data.ptr = &server->socket};
+    server->accept_ns = 0;
+    epoll_ctl(server->epoll, EPOLL_CTL_ADD, server->socket.fd, &accepts);
+}
+
 static void accept_connections(struct server *server)
 {
     for (;;) {
         int fd = accept4(server->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), one = 1;
-        if (fd < 0)
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+                pause_accepting(server);
             return;
+        }
         server->metrics.connections++;
         struct connection *c = server->connection_count < SERVER_CONNECTIONS ? calloc(1, sizeof *c) : NULL;
         if (!c) {
@@ -170,7 +190,7 @@ static void give_job(struct server *server, struct connection *c, const struct h
     c->job->began_ns = began_ns;
     c->job_has_body = request->method != HTTP_HEAD;
     c->job_keeps_alive = request->keep_alive;
-    answerer_give(server->answerer, c->job);
+    answerer_give(server->answerers[route_answerer(c->job->entry)], c->job);
 }
 
 /* Answers what has been read, one request after the other. False: the connection is closed. */
@@ -178,7 +198,7 @@ static bool answer_requests(struct server *server, struct connection *c)
 {
     for (;;) {
         if (c->job) {
-            server_wait_for(server, c, 0);
+            server_wait_for(server, c, EPOLLRDHUP);
             return true;
         }
         if (c->is_sending) {
@@ -228,6 +248,17 @@ static bool answer_requests(struct server *server, struct connection *c)
     }
 }
 
+/* The client sends nothing more while it waits for an answer that is not there yet. Whether it closed the connection or
+ * only its half of it shows when something is sent to it: HTTP has an answer before the answer for that. */
+static void ask_whether_gone(struct server *server, struct connection *c)
+{
+    static const char text[] = "HTTP/1.1 102 Processing\r\n\r\n";
+    if (send(c->fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)(sizeof text - 1))
+        server_close_connection(server, c);
+    else
+        server_wait_for(server, c, 0); /* that it is gone is told all the same */
+}
+
 static struct connection *find_connection(const struct server *server, uint64_t number)
 {
     for (size_t i = 0; i < server->connection_count; i++) {
@@ -237,14 +268,22 @@ static struct connection *find_connection(const struct server *server, uint64_t 
     return NULL;
 }
 
+static struct job *take_job(struct server *server)
+{
+    struct job *job = NULL;
+    for (unsigned kind = 0; kind < ANSWERERS && !job; kind++)
+        job = answerer_take(server->answerers[kind]);
+    return job;
+}
+
 static void take_jobs(struct server *server)
 {
     struct job *job;
-    while ((job = answerer_take(server->answerer))) {
+    while ((job = take_job(server))) {
         struct connection *c = job->entry ? find_connection(server, job->connection) : NULL;
         if (c) {
             if (route_asks_again(server, job)) {
-                answerer_give(server->answerer, job);
+                answerer_give(server->answerers[route_answerer(job->entry)], job);
                 continue;
             }
             c->job = NULL;
@@ -302,53 +341,62 @@ static void close_late(struct server *server)
 static int sleep_ms(const struct server *server)
 {
     uint64_t step = server->timeout_ns / 4000000;
+    if (server->accept_ns == 1)
+        return 0;
     if (server->live_count)
         return LIVE_TICK_MS;
+    if (server->accept_ns)
+        return ACCEPT_PAUSE_NS / 1000000;
     return server->connection_count == 0 ? -1 : step > 1000 ? 1000 : step < 5 ? 5 : (int)step;
 }
 
 /* --- the server --- */
 
-static int block_signals(struct server *server, struct error *err)
+static int make_token(struct server *server, const char *file, struct error *err)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    server->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    return server->signals < 0 ? error_set_errno(err, errno, "signals") : 0;
-}
-
-static int make_token(struct server *server, struct error *err)
-{
-    unsigned char random[TOKEN_LENGTH / 2];
+    int status = token_choose(server->token, file, err);
     snprintf(server->cookie, sizeof server->cookie, "opscope_%u", server->socket.port);
-    if (server->socket.is_loopback) {
-        snprintf(server->url, sizeof server->url, "%s", server->socket.url);
-        return 0;
-    }
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        return error_set_errno(err, errno, "random bytes for the token");
-    for (size_t i = 0; i < sizeof random; i++)
-        snprintf(server->token + 2 * i, 3, "%02x", random[i]);
     snprintf(server->url, sizeof server->url, "%s?token=%s", server->socket.url, server->token);
-    return 0;
+    return status;
 }
 
-static int make_loop(struct server *server, bool until_eof, struct error *err)
+/* A ceiling for all that is allocated: whatever asks for more is told that there is none, and says so. Sanitizers need
+ * more than it for themselves. */
+static void limit_memory(uint64_t wanted)
+{
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    (void)wanted;
+#else
+    struct rlimit limit;
+    uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t most = wanted ? wanted : half > SERVER_USUAL_MEMORY ? half : SERVER_USUAL_MEMORY;
+    if (getrlimit(RLIMIT_DATA, &limit) != 0 || most >= limit.rlim_cur)
+        return;
+    limit.rlim_cur = most;
+    setrlimit(RLIMIT_DATA, &limit);
+#endif
+}
+
+static int start_answerers(struct server *server, struct error *err)
+{
+    int status = 0;
+    for (unsigned kind = 0; kind < ANSWERERS && !status; kind++)
+        status = answerer_start(&server->answerers[kind], err);
+    return status;
+}
+
+static int make_loop(struct server *server, struct error *err)
 {
     struct epoll_event accepts = {.events = EPOLLIN, .data.ptr = &server->socket};
-    struct epoll_event ends = {.events = EPOLLIN, .data.ptr = &server->signals};
-    struct epoll_event done = {.events = EPOLLIN, .data.ptr = &server->answerer};
+    struct epoll_event ends = {.events = EPOLLIN, .data.ptr = &server->ending};
+    struct epoll_event done = {.events = EPOLLIN, .data.ptr = server->answerers};
     server->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (server->epoll < 0 || epoll_ctl(server->epoll, EPOLL_CTL_ADD, server->socket.fd, &accepts) != 0 ||
-        epoll_ctl(server->epoll, EPOLL_CTL_ADD, server->signals, &ends) != 0 ||
-        epoll_ctl(server->epoll, EPOLL_CTL_ADD, answerer_fd(server->answerer), &done) != 0)
-        return error_set_errno(err, errno, "epoll");
-    if (until_eof && epoll_ctl(server->epoll, EPOLL_CTL_ADD, STDIN_FILENO, &ends) != 0)
-        return error_set_errno(err, errno, "waiting for the end of standard input");
-    return 0;
+    bool is_made = server->epoll >= 0 &&
+                   epoll_ctl(server->epoll, EPOLL_CTL_ADD, server->socket.fd, &accepts) == 0 &&
+                   epoll_ctl(server->epoll, EPOLL_CTL_ADD, ending_fd(server->ending), &ends) == 0;
+    for (unsigned kind = 0; kind < ANSWERERS && is_made; kind++)
+        is_made = epoll_ctl(server->epoll, EPOLL_CTL_ADD, answerer_fd(server->answerers[kind]), &done) == 0;
+    return is_made ? 0 : error_set_errno(err, errno, "epoll");
 }
 
 int server_open(struct server **out, const struct server_options *options, struct error *err)
@@ -356,7 +404,7 @@ int server_open(struct server **out, const struct server_options *options, struc
     struct server *server = *out = calloc(1, sizeof *server);
     if (!server)
         return error_no_memory(err, "the server");
-    server->epoll = server->signals = server->socket.fd = -1;
+    server->epoll = server->socket.fd = -1;
     server->timeout_ns = options->timeout_ns ? options->timeout_ns : SERVER_TIMEOUT_NS;
     server->connections = calloc(SERVER_CONNECTIONS, sizeof(struct connection *));
     int status = server->connections ? 0 : error_no_memory(err, "the server");
@@ -365,13 +413,15 @@ int server_open(struct server **out, const struct server_options *options, struc
     if (!status)
         status = listen_open(&server->socket, options->listen, options->port, err);
     if (!status)
-        status = make_token(server, err);
+        status = make_token(server, options->token_file, err);
+    if (!status) /* first, since it blocks the signals: other threads must not get them */
+        status = ending_start(&server->ending, options->until_eof, err);
     if (!status)
-        status = block_signals(server, err);
-    if (!status) /* after the signals are blocked: its thread must not get them */
-        status = answerer_start(&server->answerer, err);
+        status = start_answerers(server, err);
     if (!status)
-        status = make_loop(server, options->until_eof, err);
+        status = make_loop(server, err);
+    if (!status)
+        limit_memory(options->memory_bytes);
     if (status) {
         server_close(server);
         *out = NULL;
@@ -383,7 +433,8 @@ void server_close(struct server *server)
 {
     if (!server)
         return;
-    answerer_stop(server->answerer);
+    for (unsigned kind = 0; kind < ANSWERERS; kind++)
+        answerer_stop(server->answerers[kind]);
     for (size_t i = 0; i < server->connection_count; i++)
         server->connections[i]->job = NULL;
     while (server->connection_count)
@@ -393,10 +444,9 @@ void server_close(struct server *server)
     traces_free(&server->traces);
     if (server->epoll >= 0)
         close(server->epoll);
-    if (server->signals >= 0)
-        close(server->signals);
     if (server->socket.fd >= 0)
         close(server->socket.fd);
+    ending_stop(server->ending);
     free(server);
 }
 
@@ -407,13 +457,13 @@ const char *server_url(const struct server *server)
 
 static bool handle_event(struct server *server, const struct epoll_event *event)
 {
-    if (event->data.ptr == &server->signals)
+    if (event->data.ptr == &server->ending)
         return false;
     if (event->data.ptr == &server->socket) {
         accept_connections(server);
         return true;
     }
-    if (event->data.ptr == &server->answerer) {
+    if (event->data.ptr == server->answerers) {
         take_jobs(server);
         return true;
     }
@@ -423,7 +473,7 @@ static bool handle_event(struct server *server, const struct epoll_event *event)
     if (event->events & (EPOLLERR | EPOLLHUP))
         server_close_connection(server, c);
     else if (c->job)
-        return true;
+        ask_whether_gone(server, c);
     else if (c->live && event->events & EPOLLOUT && !live_may_send(server, c))
         return true;
     else if (c->live && !(event->events & (EPOLLIN | EPOLLRDHUP)))
@@ -447,6 +497,8 @@ int server_run(struct server *server, struct error *err)
                 return 0;
         }
         close_late(server);
+        if (server->accept_ns && now_ns() >= server->accept_ns)
+            accept_again(server);
         live_tick(server);
         free_closed(server);
     }

@@ -11,7 +11,6 @@
 #include "analyze/clockquality.h"
 #include "base/clock.h"
 #include "load/side.h"
-#include "serve/answerer.h"
 #include "serve/sessions.h"
 
 #define CHECK_NS UINT64_C(20000000) /* a file is looked at that often at most */
@@ -50,9 +49,10 @@ static struct traces_entry *add_entry(struct traces *traces, const char *path)
 
 static void close_entry(struct traces_entry *entry)
 {
-    if (entry->long_trace) {
-        serve_trace_close(entry->long_trace);
-        free(entry->long_trace);
+    for (unsigned kind = 0; kind < ANSWERERS; kind++) {
+        if (entry->own[kind])
+            serve_trace_close(entry->own[kind]);
+        free(entry->own[kind]);
     }
     if (entry->trace.trace)
         serve_trace_close(&entry->trace);
@@ -345,25 +345,25 @@ struct serve_trace *traces_get(struct traces *traces, uint64_t id, struct error 
     return &entry->trace;
 }
 
-struct serve_trace *traces_for_answerer(struct traces *traces, uint64_t id, struct answerer *answerer,
-                                        struct error *err)
+struct serve_trace *traces_for_answerer(struct traces *traces, uint64_t id, enum answerer_kind kind,
+                                        struct answerer *answerer, struct error *err)
 {
     struct traces_entry *entry = traces->entries[id]; /* which traces_get has found */
-    if (entry->long_trace && entry->long_trace->generation == entry->trace.generation)
-        return entry->long_trace;
+    struct serve_trace **own = &entry->own[kind];
+    if (*own && (*own)->generation == entry->trace.generation)
+        return *own;
     struct serve_trace *opened = calloc(1, sizeof *opened);
-    struct job *closing = entry->long_trace ? calloc(1, sizeof *closing) : NULL;
-    int status = !opened || (entry->long_trace && !closing)
-                     ? error_no_memory(err, entry->path)
-                     : serve_trace_open_again(opened, &entry->trace, false, err);
+    struct job *closing = *own ? calloc(1, sizeof *closing) : NULL;
+    int status = !opened || (*own && !closing) ? error_no_memory(err, entry->path)
+                                               : serve_trace_open_again(opened, &entry->trace, false, err);
     if (status == -EINVAL && traces_salvage(traces, id))
         status = serve_trace_open_again(opened, &entry->trace, false, err);
     if (!status) {
         if (closing) {
-            *closing = (struct job){.trace = entry->long_trace, .closes_trace = true};
+            *closing = (struct job){.trace = *own, .closes_trace = true};
             answerer_give(answerer, closing);
         }
-        entry->long_trace = opened;
+        *own = opened;
         return opened;
     }
     free(opened);

@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include "serve/answerer.h"
 #include "serve/query/query.h"
 
 #define TRACES_MAX 1024u
@@ -13,10 +14,10 @@ enum trace_state { TRACE_COMPLETE, TRACE_GROWING, TRACE_DAMAGED, TRACE_REPLACED,
 
 struct traces_entry {
     char *path;
-    char *error;                    /* why it cannot be opened; NULL */
-    struct serve_trace trace;       /* open while trace.trace is set */
-    struct serve_trace *long_trace; /* the answerer's own; NULL until it is needed */
-    struct stat seen;               /* of the file when it was opened */
+    char *error;                        /* why it cannot be opened; NULL */
+    struct serve_trace trace;           /* open while trace.trace is set */
+    struct serve_trace *own[ANSWERERS]; /* of the answerers; NULL until they are needed */
+    struct stat seen;                   /* of the file when it was opened */
     enum trace_state state;
     uint64_t zones, duration_ns, lost_zones;
     uint64_t start_unix_ns; /* 0: nothing was recorded yet */
@@ -27,8 +28,6 @@ struct traces_entry {
     bool is_listed;      /* zones, duration_ns and what runs are in it are known */
     bool has_estimate, has_run;
 };
-
-struct answerer;
 
 struct traces { /* zero-initialise */
     struct traces_entry **entries;
@@ -50,10 +49,10 @@ void traces_free(struct traces *traces);
 /* The trace of this number, opened and up to date; NULL with -ENOENT (there is none) or why it cannot be opened. */
 struct serve_trace *traces_get(struct traces *traces, uint64_t id, struct error *err);
 
-/* The same for the answerer's thread: the trace must not be touched by any other. When it was opened again, the
- * answerer closes the reader that it had. */
-struct serve_trace *traces_for_answerer(struct traces *traces, uint64_t id, struct answerer *answerer,
-                                        struct error *err);
+/* The same for the thread of an answerer of this kind: the trace must not be touched by any other. When it was opened
+ * again, the answerer closes the reader that it had. */
+struct serve_trace *traces_for_answerer(struct traces *traces, uint64_t id, enum answerer_kind kind,
+                                        struct answerer *answerer, struct error *err);
 
 /* Looks at all files, and for new ones where it is a folder. */
 void traces_refresh(struct traces *traces);

@@ -143,6 +143,8 @@ int trace_decode_zones(struct trace *t, const struct trace_block *block, unsigne
 void zone_rows_free(struct zone_rows *rows);
 /* How many zones were decoded so far, for those who watch: any thread may ask while another one reads. */
 uint64_t trace_zones_read(const struct trace *t);
+/* Reading blocks fails with -ECANCELED while *stop, which any thread may set, is true; NULL: nothing stops it. */
+void trace_set_stop(struct trace *t, const bool *stop);
 /* The extras of a row, which are stored in the order of rows: how many, and the first. */
 size_t zone_rows_find_extras(const struct zone_rows *rows, size_t row, const struct trace_extra **first);
 

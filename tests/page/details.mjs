@@ -20,7 +20,7 @@ async function open(part, options = {}) {
     return page;
 }
 
-const { tracks } = await (await fetch(`${url}api/t/0/trace`)).json();
+const { tracks } = await (await fetch(new URL(`/api/t/0/trace${new URL(url).search}`, url))).json();
 const idOf = (name) => `t${tracks.find((track) => track.name === name).id}`;
 const picture = (page, name) => page.screenshot({ path: join(folder, `${name}.png`) });
 

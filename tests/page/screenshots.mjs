@@ -62,7 +62,7 @@ async function take(trace, panel, look, size) {
     return [name, faults];
 }
 
-const { traces } = await (await fetch(new URL("/api/traces", url))).json();
+const { traces } = await (await fetch(new URL(`/api/traces${new URL(url).search}`, url))).json();
 const result = {};
 for (const trace of all ? traces : traces.slice(0, 1)) {
     const probe = await open(`${url}#overview&t=${trace.id}`, "1920x1080", {});

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import subprocess
-import urllib.parse
 
 import harness
 from serving import LiveCase
@@ -43,8 +42,7 @@ class PageCase(LiveCase):
         return answer["value"]
 
     def open(self, link):
-        parts = urllib.parse.urlsplit(link)
-        self.address = (parts.hostname, parts.port)
+        self.use(link.split("#")[0])
         if b"app.js" not in self.ask("/")[2]:
             self.skipTest("this build has no page (npm)")
         self.page("open", link)

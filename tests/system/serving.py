@@ -11,11 +11,25 @@ import socket
 import struct
 import subprocess
 import urllib.parse
+import urllib.request
 
 import harness
 from views import ViewCase
 
 MAGIC = 0x3152504F
+
+
+def bearer(link):
+    """The header with which a script asks: the token of the printed link."""
+    return {"Authorization": "Bearer " + urllib.parse.parse_qs(urllib.parse.urlsplit(link).query)["token"][0]}
+
+
+def fetch(link, path=""):
+    """What the server of this link answers, as bytes."""
+    request = urllib.request.Request(urllib.parse.urljoin(link, "/" + path), headers=bearer(link))
+    with urllib.request.urlopen(request, timeout=harness.TIMEOUT_S) as answer:
+        return answer.read()
+
 OPEN, WAIT, GAP, SUMMARY = 1, 2, 4, 32
 
 
@@ -56,19 +70,23 @@ def noisy_zones(tracks, zones):
 
 
 class ServerCase(ViewCase):
-    def serve(self, *arguments, **options):
-        """Starts the server; the link that it printed."""
+    def serve(self, *arguments, extra=None, **options):
+        """Starts the server, with `extra` in its environment; the link that it printed."""
         options = {"stdin": subprocess.DEVNULL, **options}
         self.server = subprocess.Popen([harness.OPSCOPE, "view", *map(str, arguments)],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                       env=harness.environment(), start_new_session=True, **options)
+                                       env=harness.environment(extra), start_new_session=True, **options)
         self.addCleanup(self.stop)
         self.link = self.server.stdout.readline().strip()
         if not self.link:
             self.fail(f"the server did not start: {self.server.stderr.read()}")
-        parts = urllib.parse.urlsplit(self.link)
-        self.address = (parts.hostname, parts.port)
-        return self.link
+        return self.use(self.link)
+
+    def use(self, link):
+        """Asks the server of this link from now on."""
+        parts = urllib.parse.urlsplit(link)
+        self.link, self.address, self.headers = link, (parts.hostname, parts.port), bearer(link)
+        return link
 
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
@@ -96,7 +114,7 @@ class ServerCase(ViewCase):
         """(status, headers, body) of one request."""
         client = http.client.HTTPConnection(*self.address, timeout=harness.TIMEOUT_S)
         with contextlib.closing(client):
-            client.request(method, path, headers=headers or {})
+            client.request(method, path, headers={**self.headers, **(headers or {})})
             answer = client.getresponse()
             return answer.status, answer.headers, answer.read()
 
@@ -113,9 +131,14 @@ class ServerCase(ViewCase):
     def send_raw(self, data):
         """The status line of the answer to these bytes, and all of the answer; the server has to close."""
         connection = self.connect()
-        connection.sendall(data)
+        connection.sendall(self.signed(data))
         answer = self.read_all(connection)
         return answer.split(b"\r\n")[0].decode(), answer
+
+    def signed(self, data):
+        """The same requests, with the token."""
+        line = f"HTTP/1.1\r\nAuthorization: {self.headers['Authorization']}\r\n".encode()
+        return data.replace(b"HTTP/1.1\r\n", line)
 
     def read_all(self, connection):
         answer = b""
@@ -144,7 +167,7 @@ class LiveCase(ServerCase):
         """The connection after the request, and the head of the answer."""
         connection = self.connect()
         lines = {"Host": f"{self.address[0]}:{self.address[1]}", "Upgrade": "websocket", "Connection": "keep-alive, Upgrade",
-                 "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+                 "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", **self.headers}
         lines.update(headers or {})
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value is not None)
         connection.sendall(f"GET {path} HTTP/1.1\r\n{head}\r\n".encode())

@@ -9,9 +9,9 @@ import signal
 import socket
 import unittest
 import urllib.parse
-import urllib.request
 
 import harness
+from serving import fetch
 
 
 class Demo(harness.TestCase):
@@ -21,7 +21,7 @@ class Demo(harness.TestCase):
         self.assert_status(done)
         self.assertIn("What next:", done.stdout)
         last = done.stdout.splitlines()[-1]
-        self.assertRegex(last, r"^The live page: http://127\.0\.0\.1:\d+/ ")
+        self.assertRegex(last, r"^The live page: http://127\.0\.0\.1:\d+/\?token=\w+ ")
         address = urllib.parse.urlsplit(last.split()[3])
         with self.assertRaises(OSError, msg="the server has ended with the demo"):
             socket.create_connection((address.hostname, address.port)).close()
@@ -44,8 +44,8 @@ class Demo(harness.TestCase):
         said = b""
         while b"(Ctrl+C ends it)" not in said:
             said += os.read(ours, 4096)
-        with urllib.request.urlopen(re.search(rb"The live page: (\S+)", said).group(1).decode() + "api/t/0/trace") as answer:
-            self.assertEqual(json.load(answer)["exit_status"], 0)
+        link = re.search(rb"The live page: (\S+)", said).group(1).decode()
+        self.assertEqual(json.loads(fetch(link, "api/t/0/trace"))["exit_status"], 0)
         os.killpg(demo.pid, signal.SIGINT)
         self.assertEqual(demo.wait(harness.TIMEOUT_S), 0)
 

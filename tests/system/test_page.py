@@ -10,10 +10,10 @@ import os
 import re
 import shutil
 import unittest
-import urllib.request
 
 import harness
 import pages
+from serving import fetch
 import test_estimate_models
 import views
 
@@ -177,13 +177,9 @@ class Page(Driven, views.ViewCase):
         server = self.start([harness.OPSCOPE, "view", trace])
         link = server.stdout.readline().decode().strip()
         self.assertTrue(link.startswith("http://127.0.0.1:"), link)
-        with urllib.request.urlopen(link) as answer:
-            if b"app.js" not in answer.read():
-                self.skipTest("this build has no page (npm)")
-        with urllib.request.urlopen(f"{link}api/t/0/overview") as answer:
-            overview = json.load(answer)
-        with urllib.request.urlopen(f"{link}licenses.txt") as answer:
-            return link, {"api": overview, "licenses": answer.read().decode()}
+        if b"app.js" not in fetch(link):
+            self.skipTest("this build has no page (npm)")
+        return link, {"api": json.loads(fetch(link, "api/t/0/overview")), "licenses": fetch(link, "licenses.txt").decode()}
 
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
@@ -206,7 +202,7 @@ class Page(Driven, views.ViewCase):
         screenshots = os.path.join(harness.SOURCE, "tests", "page", "screenshots.mjs")
         done = self.run_command(["node", screenshots, puppeteer, chromium, link, PICTURES])
         self.assertEqual(done.status, 0, done)
-        return {"pictures": done.json(), "servers": [link.rstrip("/"), Page.several.rstrip("/")]}
+        return {"pictures": done.json(), "servers": [one.split("/?")[0] for one in (link, Page.several)]}
 
     def test_passes_on_the_licenses_of_what_it_contains(self):
         for package in ("preact ", "@preact/signals ", "@preact/signals-core "):

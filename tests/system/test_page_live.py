@@ -73,7 +73,8 @@ class Followed(PageCase):
     def test_a_connection_that_comes_back(self):
         program = self.record("zones=3", "say=ready", "read", "zones=4", "read")
         self.assertIn(b"ready", program.stdout.readline())
-        self.open(self.serve(self.path("live.opscope.partial")))
+        chosen = {"OPSCOPE_VIEW_TOKEN": "the-same-for-both"}
+        self.open(self.serve(self.path("live.opscope.partial"), extra=chosen))
         self.page("wait", STATE, r"^recording, .*, 3 zones$")
         port = self.address[1]
         self.stop()
@@ -82,7 +83,7 @@ class Followed(PageCase):
         self.page("ask", "window.back = new Promise((done) => new MutationObserver(() => "
                          "document.querySelector('.context').textContent.includes('Connected again.') && done(true))"
                          ".observe(document.body, { subtree: true, childList: true, characterData: true })); 0")
-        self.serve(self.path("live.opscope.partial"), "--port", port)
+        self.serve(self.path("live.opscope.partial"), "--port", port, extra=chosen)
         self.assertTrue(self.page("ask", "window.back"))
         self.page("wait", STATE, r"^recording, .*, 7 zones$")
 

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import unittest
-import urllib.parse
 
 import facts
 import harness
@@ -25,8 +24,7 @@ class RunView(LiveCase):
         """Starts the recording of a script; returns when its link was printed."""
         self.program = self.start([harness.OPSCOPE, "run", *options, "-o", self.path(output), "--", harness.program("script"),
                                    *steps], stdin=subprocess.PIPE)
-        parts = urllib.parse.urlsplit(self.line_with("live page: ").split("live page: ")[1])
-        self.address = (parts.hostname, parts.port)
+        self.use(self.line_with("live page: ").split("live page: ")[1])
 
     def line_with(self, text):
         """The next line on standard error that has this text."""
@@ -126,7 +124,7 @@ class RunView(LiveCase):
             page, _ = self.handshake()
             page.sendall(b"\x89\x84\0\0\0\0ping")  # answers that it never takes
             reader = self.connect()
-            reader.sendall(b"GET /api/t/0/trace HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 50)
+            reader.sendall(self.signed(b"GET /api/t/0/trace HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 50))
         for _ in range(20):
             with contextlib.closing(self.handshake()[0]):
                 pass

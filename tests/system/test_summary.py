@@ -13,6 +13,7 @@ import urllib.parse
 
 import harness
 import ops_csv
+from serving import bearer
 from views import ViewCase
 
 US = 1_000
@@ -568,7 +569,7 @@ class Served(SummaryCase):
     def ask(self, what, number=0, status=200, **parameters):
         link = urllib.parse.urlsplit(self.link)
         connection = http.client.HTTPConnection(link.hostname, link.port, timeout=harness.TIMEOUT_S)
-        connection.request("GET", f"/api/t/{number}/{what}?{urllib.parse.urlencode(parameters)}")
+        connection.request("GET", f"/api/t/{number}/{what}?{urllib.parse.urlencode(parameters)}", headers=bearer(self.link))
         answer = connection.getresponse()
         body = answer.read()
         connection.close()

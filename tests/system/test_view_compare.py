@@ -133,7 +133,7 @@ class Compare(ServerCase):
         self.serve(self.a, self.b)
         sockets = [self.connect() for _ in range(8)]
         for one in sockets:
-            one.sendall(b"GET /api/compare?a=0&b=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            one.sendall(self.signed(b"GET /api/compare?a=0&b=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"))
         for one in sockets[:4]:
             one.close()
         self.assertTrue(self.sections("tracks=0:0-1&px=100"))

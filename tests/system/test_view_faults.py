@@ -189,7 +189,7 @@ class Floods(LiveCase):
         self.serve(self.small_trace())
         flooding = self.connect()
         flooding.setblocking(False)
-        request = b"GET /api/t/0/zones HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1000
+        request = self.signed(b"GET /api/t/0/zones HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1000)
         sent = 0
         with contextlib.suppress(BlockingIOError):
             while sent < 1 << 30:
@@ -223,7 +223,7 @@ class Floods(LiveCase):
         for _ in range(200):
             connection = socket.create_connection(self.address, timeout=harness.TIMEOUT_S)
             with contextlib.closing(connection):
-                connection.sendall(b"GET /api/t/0/flame HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                connection.sendall(self.signed(b"GET /api/t/0/flame HTTP/1.1\r\nHost: localhost\r\n\r\n"))
         self.assertEqual(self.get("/api/t/0/zones")["zones"], 60000)
 
 

@@ -8,10 +8,10 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import unittest
-import urllib.parse
 
 import harness
 from serving import OPEN, SUMMARY, WAIT, LiveCase, ServerCase, parse_rows
@@ -221,8 +221,7 @@ class Answers(ServerCase):
                                        start_new_session=True)
         self.server = process
         self.addCleanup(self.stop)
-        parts = urllib.parse.urlsplit(process.stdout.readline().strip())
-        self.address = (parts.hostname, parts.port)
+        self.use(process.stdout.readline().strip())
         self.assertEqual(self.get("/api/t/0/trace")["zones"], 4)
 
 
@@ -317,13 +316,13 @@ class Requests(ServerCase):
 
     def test_a_request_in_pieces(self):
         connection = self.connect()
-        for byte in b"GET /api/traces HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n":
+        for byte in self.signed(b"GET /api/traces HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"):
             connection.sendall(bytes([byte]))
         self.assertIn(b'"traces"', self.read_all(connection))
 
     def test_half_closed(self):
         connection = self.connect()
-        connection.sendall(b"GET /api/t/0/zones HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        connection.sendall(self.signed(b"GET /api/t/0/zones HTTP/1.1\r\nHost: localhost\r\n\r\n"))
         connection.shutdown(socket.SHUT_WR)
         self.assertIn(b'"rows"', self.read_all(connection))
 
@@ -359,7 +358,7 @@ class Connections(ServerCase):
         self.serve(self.small_trace())
         connections = [self.connect() for _ in range(200)]
         for connection in connections:
-            connection.sendall(b"GET /api/t/0/zones HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            connection.sendall(self.signed(b"GET /api/t/0/zones HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
         for connection in connections:
             self.assertIn(b"HTTP/1.1 200 OK", self.read_all(connection))
 
@@ -391,7 +390,7 @@ class Connections(ServerCase):
         self.addCleanup(connection.close)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(self.address)
-        connection.sendall(request % b",".join([b"0:0"] * 40))
+        connection.sendall(self.signed(request % b",".join([b"0:0"] * 40)))
         harness.wait_until(lambda: self.metric("opscope_connections_timed_out_total") >= 1, "it is closed")
         self.assertEqual(self.ask("/api/traces")[0], 200)  # the others were served all the while
 
@@ -399,7 +398,7 @@ class Connections(ServerCase):
         self.serve(self.small_trace())
         for _ in range(50):
             connection = self.connect()
-            connection.sendall(b"GET /api/t/0/zones HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            connection.sendall(self.signed(b"GET /api/t/0/zones HTTP/1.1\r\nHost: localhost\r\n\r\n"))
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.close()  # with a reset
         self.assertEqual(self.ask("/api/t/0/zones")[0], 200)
@@ -410,11 +409,12 @@ class Connections(ServerCase):
         done = self.opscope("view", trace, "--port", self.address[1])
         self.assertEqual(done.status, 2)
         self.assertIn(f"port {self.address[1]} is in use by opscope (process {self.server.pid})", done.stderr)
-        first, first_address = self.server, self.address
+        first, first_link, first_address = self.server, self.link, self.address
         self.serve(trace)  # the default port: the next that is free
         self.assertNotEqual(self.address, first_address)
         self.stop()
-        self.server, self.address = first, first_address
+        self.server = first
+        self.use(first_link)
 
     def test_ends_well(self):
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -426,40 +426,110 @@ class Connections(ServerCase):
             self.assertEqual((self.server.returncode, errors), (0, ""))
 
 
-class Tokens(ServerCase):
+EVERYTHING = ("/", "/app.js", "/app.css", "/worker.js", "/licenses.txt", "/index.html", "/metrics", "/nothing", "/api/traces",
+              "/api/live", "/api/progress", "/api/compare?a=0&b=0", "/api/overlay?a=0&b=0", "/api/nothing", "/api/t/9/trace",
+              *(f"/api/t/0/{name}" for name in (
+                  "trace", "names", "rows", "zone", "run", "launched", "points", "counter", "memory", "allocations", "zones",
+                  "find", "range", "flame", "search", "overview", "gaps", "ops", "op", "roofline", "steps", "overhead", "report",
+                  "source", "export")))
+
+
+class Tokens(LiveCase):
+    """Any user of this machine can connect to its ports: without the link nobody is answered, on loopback either."""
+
     def setUp(self):
         super().setUp()
-        self.serve(self.small_trace(), "--listen", "0.0.0.0")
-        self.token = urllib.parse.parse_qs(urllib.parse.urlsplit(self.link).query)["token"][0]
-        self.address = ("127.0.0.1", self.address[1])
+        self.serve(self.small_trace())
+        self.token = self.headers.pop("Authorization").split()[1]
 
-    def test_every_request_needs_it(self):
-        for path in ("/", "/app.js", "/api/traces", "/api/t/0/trace", "/metrics", "/nothing", "/api/traces?token=x",
-                     "/api/traces?token=", f"/api/traces?token={self.token[:-1]}", f"/api/traces?token={self.token}0"):
-            status, _, body = self.ask(path)
-            self.assertEqual(status, 401, path)
-            self.assertIn(b"needs the link", body)
+    def check_every_request_needs_it(self):
+        for path in (*EVERYTHING, "/api/traces?token=x", "/api/traces?token=", f"/api/traces?token={self.token[:-1]}",
+                     f"/api/traces?token={self.token}0"):
+            for method in ("GET", "HEAD", "POST"):
+                status, headers, body = self.ask(path, method)
+                self.assertEqual((status, headers["WWW-Authenticate"]), (401, "Bearer"), path)
+            self.assertNotIn(self.token.encode(), body)
+        self.assertIn(b"needs the link", self.ask("/")[2])
+        self.assertIn("Authorization: Bearer TOKEN", self.get("/api/traces", 401)["error"])
+        self.assertIn(" 401 ", self.handshake()[1])
+        for headers in ({"Authorization": "Bearer x"}, {"Authorization": f"Basic {self.token}"}, {"Authorization": self.token},
+                        {"Cookie": f"opscope={self.token}"}):
+            self.assertEqual(self.ask("/api/traces", headers=headers)[0], 401, headers)
         self.assertEqual(self.ask(f"/api/traces?token={self.token}")[0], 200)
         self.assertEqual(self.ask("/api/traces", headers={"Authorization": f"Bearer {self.token}"})[0], 200)
-        self.assertEqual(self.ask("/api/traces", headers={"Authorization": "Bearer x"})[0], 401)
+
+    def test_every_request_needs_it(self):
+        self.check_every_request_needs_it()
+
+    def test_every_request_needs_it_from_elsewhere_too(self):
+        self.stop()
+        self.serve(self.small_trace(), "--listen", "0.0.0.0")
+        self.address = ("127.0.0.1", self.address[1])
+        self.token = self.headers.pop("Authorization").split()[1]
+        self.check_every_request_needs_it()
 
     def test_the_first_visit_moves_it_to_a_cookie(self):
         status, headers, _ = self.ask(f"/?token={self.token}")
         self.assertEqual((status, headers["Location"]), (303, "/"))
         cookie = headers["Set-Cookie"]
         self.assertIn("HttpOnly", cookie)
-        self.assertIn("SameSite=Strict", cookie)
+        self.assertIn("SameSite=Lax", cookie)  # a link in a terminal that is a web page leads here from another site
         pair = cookie.split(";")[0]
         self.assertEqual(self.ask("/api/traces", headers={"Cookie": f"a=b; {pair}"})[0], 200)
         self.assertEqual(self.ask("/", headers={"Cookie": pair})[0], 200)
         self.assertEqual(self.ask("/", headers={"Cookie": pair[:-1]})[0], 401)
+        self.assertIn(" 101 ", self.handshake({"Cookie": pair})[1])
 
     def test_tokens_differ(self):
         self.stop()
         first = self.token
-        self.serve(self.small_trace(), "--listen", "0.0.0.0")
+        self.serve(self.small_trace())
         self.assertNotIn(first, self.link)
         self.assertEqual(len(first), 32)
+
+    def test_one_of_a_file(self):
+        self.stop()
+        path, trace = self.path("token"), self.small_trace()
+        self.serve(trace, "--token-file", path)  # which makes it
+        with open(path, encoding="ascii") as file:
+            made = file.read().strip()
+        self.assertEqual((stat.S_IMODE(os.stat(path).st_mode), self.headers["Authorization"]), (0o600, f"Bearer {made}"))
+        self.stop()
+        self.serve(trace, "--token-file", path)
+        self.assertEqual(self.headers["Authorization"], f"Bearer {made}")
+        with open(f"/proc/{self.server.pid}/cmdline", "rb") as line:
+            self.assertNotIn(made.encode(), line.read())
+        os.chmod(path, 0o640)
+        self.assertIn("other users can read it", self.opscope("view", "--token-file", path, trace).stderr)
+        for text in ("short", "x" * 129, "a b c d e f g h i j", "0123456789abcdef&x=1"):
+            self.write("bad", text)
+            os.chmod(self.path("bad"), 0o600)
+            self.assertIn("a token is 16 to 128", self.opscope("view", "--token-file", self.path("bad"), trace).stderr)
+        os.mkfifo(self.path("pipe"), 0o600)
+        self.assertIn("not a regular file", self.opscope("view", "--token-file", self.path("pipe"), trace).stderr)
+
+    def test_one_of_the_environment(self):
+        self.stop()
+        self.serve(self.small_trace(), extra={"OPSCOPE_VIEW_TOKEN": "chosen-by-a-script"})
+        self.assertTrue(self.link.endswith("/?token=chosen-by-a-script"))
+        self.get("/api/traces")
+
+    def test_the_browser_is_opened_without_it_on_the_command_line(self):
+        """What programs are started with is everybody's to read."""
+        self.stop()
+        asked = self.path("asked")
+        self.write("xdg-open", f"#!/bin/sh\nprintf '%s' \"$1\" > {asked}.new\nmv {asked}.new {asked}\n")
+        os.chmod(self.path("xdg-open"), 0o755)
+        self.serve(self.small_trace(), "--open",
+                   extra={"PATH": f"{self.folder}:{os.environ['PATH']}", "XDG_RUNTIME_DIR": self.folder})
+        harness.wait_until(lambda: os.path.exists(self.path("asked")), "the browser is opened")
+        with open(self.path("asked"), encoding="utf-8") as file:
+            door = file.read()
+        self.assertEqual((os.path.dirname(door), stat.S_IMODE(os.stat(door).st_mode)), (self.folder, 0o600))
+        with open(door, encoding="utf-8") as file:
+            self.assertIn(f'content="0;url={self.link}"', file.read())
+        self.stop()
+        self.assertFalse(os.path.exists(door))
 
 
 class Live(LiveCase):
@@ -480,13 +550,6 @@ class Live(LiveCase):
                                 ({"Sec-WebSocket-Key": None}, 400), ({"Sec-WebSocket-Version": "8"}, 426),
                                 ({"Upgrade": None}, 426), ({"Connection": "close"}, 426), ({"Host": "evil.example"}, 421)):
             self.assertEqual(int(self.handshake(headers)[1].split()[1]), status, headers)
-
-    def test_a_token_is_needed(self):
-        self.serve(self.small_trace(), "--listen", "0.0.0.0")
-        token = urllib.parse.parse_qs(urllib.parse.urlsplit(self.link).query)["token"][0]
-        self.address = ("127.0.0.1", self.address[1])
-        self.assertIn(" 401 ", self.handshake()[1])
-        self.assertIn(" 101 ", self.handshake({"Cookie": f"opscope_{self.address[1]}={token}"})[1])
 
     def test_frames(self):
         self.serve(self.small_trace())

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/command/command.h"
+#include "serve/listen.h"
 
 extern char **environ;
 
@@ -26,7 +27,7 @@ static int spawn_server(struct run_view *view, int control, int link)
     posix_spawnattr_t attributes;
     snprintf(file, sizeof file, "%s.partial", view->output);
     snprintf(port, sizeof port, "%" PRIu64, view->port);
-    if (view->port) {
+    if (view->port != LISTEN_NO_PORT) {
         words[count++] = "--port";
         words[count++] = port;
     }

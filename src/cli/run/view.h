@@ -13,11 +13,11 @@
 struct run_view {
     bool is_wanted; /* if not, nothing below does anything */
     bool opens_browser;
-    uint64_t port;      /* 0: the default one, or the next that is free */
+    uint64_t port;      /* as listen_open takes it */
     const char *output; /* the trace */
     pid_t pid;          /* of the server; 0: there is none */
     int control;        /* the server ends when this is closed, also by our death; -1: there is none */
-    char url[400];
+    char url[480];
 };
 
 /* Once the trace is there, before the command is started (launch.h). `context` is the struct run_view. */

@@ -82,8 +82,9 @@ struct query_entry {
     const char *name; /* /api/t/N/NAME */
     query_function *answer;
     bool is_binary;
-    bool is_long;                   /* reads a large part of the trace: answered beside the drawing */
     query_two_function *answer_two; /* of /api/NAME?a&b; then there is no `answer` */
+    bool is_long;                   /* reads a large part of the trace: answered beside the drawing */
+    bool is_soon;                   /* of those: what a page needs to go on while others count */
 };
 extern const struct query_entry query_entries[];
 extern const size_t query_entry_count;

@@ -132,6 +132,7 @@ struct trace {
     uint64_t last_segment_offset, whole_length;
     uint64_t max_size_bytes;
     uint64_t zones_read; /* so far; atomic */
+    const bool *stop;    /* trace_set_stop */
 };
 
 /* reader.c */

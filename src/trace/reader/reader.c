@@ -99,6 +99,8 @@ int reader_open_block(struct trace *t, const struct entry *entry, bool whole, st
     size_t length = whole ? (size_t)block->size : entry->prefix_size;
     if (block->size > BLOCK_MAX_BYTES || length > block->size || length < BLOCK_FIXED_BYTES)
         return reader_damaged(t, block->offset, "the index names a block of a wrong size", err);
+    if (t->stop && __atomic_load_n(t->stop, __ATOMIC_RELAXED))
+        return error_set(err, ECANCELED, "%s: nobody waits for the answer any more", t->path);
     const uint8_t *data = reader_bytes(t, block->offset, length, err);
     if (!data)
         return err && err->code ? -err->code : -EINVAL;
@@ -402,6 +404,11 @@ void trace_follow(const struct trace *t, bool is_wanted)
         .l_type = is_wanted ? F_RDLCK : F_UNLCK, .l_whence = SEEK_SET, .l_start = FOLLOW_OFFSET, .l_len = 1};
     if (t->fd >= 0)
         fcntl(t->fd, F_OFD_SETLK, &lock);
+}
+
+void trace_set_stop(struct trace *t, const bool *stop)
+{
+    t->stop = stop;
 }
 
 void trace_close(struct trace *t)
