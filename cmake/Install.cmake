@@ -54,7 +54,7 @@ if(recorder_type STREQUAL "SHARED_LIBRARY")
     set(LIBDIR ${CMAKE_INSTALL_LIBDIR})
     set(INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
     foreach(name opscope opscope-tracy)
-      configure_file(${CMAKE_SOURCE_DIR}/cmake/\${name}.pc.in ${generated}/\${name}.pc @ONLY)
+      configure_file(\"${CMAKE_SOURCE_DIR}/cmake/\${name}.pc.in\" \"${generated}/\${name}.pc\" @ONLY)
     endforeach()")
   install(FILES ${generated}/opscope.pc ${generated}/opscope-tracy.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -69,6 +69,11 @@ COMMAND_HEADERS = ("cli/command/command.h", "cli/view.h")
 # Folders stay small enough to be read at a glance. src/cli/ has one file per command.
 FOLDER_FILES_MAX = 30
 LARGE_FOLDERS = ("src/cli",)
+# What takes a protection of cmake/Hardening.cmake back; the file itself must go on naming what it gives.
+SOFTENING = re.compile(r"-fno-stack-protector|-fno-stack-clash-protection|-fcf-protection=none|-z,(?:norelro|lazy|execstack)|"
+                       r"-no-pie|FORTIFY_SOURCE=0")
+HARDENING = ("-fstack-protector-strong", "-fstack-clash-protection", "-fcf-protection=full", "-D_FORTIFY_SOURCE=3", "-Wl,-z,relro",
+             "-Wl,-z,now", "-ffile-prefix-map=")
 PREFIX_FILES_MAX = 4  # sources whose names begin with the same word: a fifth makes them a folder, without the word
 # Rooms that only the named files may look into, whatever their folder allows.
 PRIVATE_ROOMS = {
@@ -255,6 +260,16 @@ class Linter:
             if OWN_COUNT_OF.search(line):
                 self.error(path, number, "COUNT_OF (base/count_of.h) counts elements: " + line.strip())
 
+    def check_hardening(self, path, text):
+        if path == "cmake/Hardening.cmake":
+            for flag in HARDENING:
+                if flag not in text:
+                    self.error(path, 1, f"{flag} is gone")
+        elif path == "CMakeLists.txt" or path.endswith(".cmake"):
+            for number, line in enumerate(text.split("\n"), 1):
+                if SOFTENING.search(line):
+                    self.error(path, number, "takes a protection back: " + line.strip())
+
     def check_test(self, path, text):
         """Without it a file that is started by itself runs no test, and says nothing."""
         name = os.path.basename(path)
@@ -269,6 +284,7 @@ class Linter:
             self.check_licence(path, text)
             self.check_length(path, text)
             self.check_test(path, text)
+            self.check_hardening(path, text)
         if path.endswith(SOURCE_ENDINGS):
             code = CODE_TOKEN.sub(blank, text)
             self.check_functions(path, code)

@@ -94,6 +94,9 @@ RULES = [
      "includes neither cli/command/command.h nor cli/view.h"),
     ("a test that runs nothing by itself", "tests/system/test_x.py", "import unittest\n", "unittest.main()\n",
      "started by itself it tests nothing"),
+    ("a protection taken back", "cmake/X.cmake", SCRIPT_LICENCE + "add_compile_options(-fno-stack-protector)\n",
+     SCRIPT_LICENCE + "add_compile_options(-fno-plt)\n", "takes a protection back"),
+    ("a protection gone", "cmake/Hardening.cmake", SCRIPT_LICENCE, "", "-fstack-protector-strong is gone"),
     ("static array in a function", "src/cli/command/x.c", inside("static char text[80];"), inside("char text[80];"),
      "mutable object inside a function outlives the call"),
 ]  # fmt: skip
