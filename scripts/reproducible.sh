@@ -22,12 +22,13 @@ build_in() { # FOLDER
     mkdir -p "$1"
     tar -cf - -- "${files[@]}" | tar -xf - -C "$1"
     # shellcheck disable=SC2086 # flags are words
-    cmake -S "$1" -B "$1/build" ${CMAKE_FLAGS-} >"$1.log" 2>&1 &&
-        cmake --build "$1/build" -j "${JOBS:-$(nproc)}" >>"$1.log" 2>&1 &&
-        DESTDIR="$1/installed" cmake --install "$1/build" --prefix /usr >>"$1.log" 2>&1 || {
+    if ! {
+        cmake -S "$1" -B "$1/build" ${CMAKE_FLAGS-} && cmake --build "$1/build" -j "${JOBS:-$(nproc)}" &&
+            DESTDIR="$1/installed" cmake --install "$1/build" --prefix /usr
+    } >"$1.log" 2>&1; then
         echo "reproducible: the build in $1 failed: $1.log" >&2
         exit 2
-    }
+    fi
 }
 sums_of() { # FOLDER
     (cd "$1/installed" && find . -type f -print0 | sort -z | xargs -0 sha256sum)

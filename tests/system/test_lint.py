@@ -49,6 +49,9 @@ def include(name):
     return f'#include "{name}"\n'
 
 
+HARDENING = ("-fstack-protector-strong -fstack-clash-protection -fcf-protection=full -D_FORTIFY_SOURCE=3 -Wl,-z,relro -Wl,-z,now "
+             "-ffile-prefix-map=\n")
+
 # (rule, file, what is planted, what is fine, a part of the message)
 RULES = [
     ("licence", "src/base/x.c", None, "", "no SPDX-License-Identifier line"),
@@ -94,9 +97,9 @@ RULES = [
      "includes neither cli/command/command.h nor cli/view.h"),
     ("a test that runs nothing by itself", "tests/system/test_x.py", "import unittest\n", "unittest.main()\n",
      "started by itself it tests nothing"),
-    ("a protection taken back", "cmake/X.cmake", SCRIPT_LICENCE + "add_compile_options(-fno-stack-protector)\n",
-     SCRIPT_LICENCE + "add_compile_options(-fno-plt)\n", "takes a protection back"),
-    ("a protection gone", "cmake/Hardening.cmake", SCRIPT_LICENCE, "", "-fstack-protector-strong is gone"),
+    ("a protection taken back", "cmake/X.cmake", "add_compile_options(-fno-stack-protector)\n",
+     "add_compile_options(-fno-plt)\n", "takes a protection back"),
+    ("a protection gone", "cmake/Hardening.cmake", "", HARDENING, "-fstack-protector-strong is gone"),
     ("static array in a function", "src/cli/command/x.c", inside("static char text[80];"), inside("char text[80];"),
      "mutable object inside a function outlives the call"),
 ]  # fmt: skip
