@@ -15,12 +15,17 @@ static const struct {
     {"worker_cores", offsetof(struct machine, worker_cores), true},
     {"dram_sharded_cores", offsetof(struct machine, dram_sharded_cores), false},
     {"dram_gb_s", offsetof(struct machine, dram_gb_s), true},
+    {"l2_bytes", offsetof(struct machine, caches[0].bytes), false},
+    {"l2_gb_s", offsetof(struct machine, caches[0].gb_s), false},
+    {"l3_bytes", offsetof(struct machine, caches[1].bytes), false},
+    {"l3_gb_s", offsetof(struct machine, caches[1].gb_s), false},
     {"tflops_per_core_lofi", offsetof(struct machine, tflops_per_core[MACHINE_LOFI]), true},
     {"tflops_per_core_hifi2", offsetof(struct machine, tflops_per_core[MACHINE_HIFI2]), true},
     {"tflops_per_core_hifi3", offsetof(struct machine, tflops_per_core[MACHINE_HIFI3]), true},
     {"tflops_per_core_hifi4", offsetof(struct machine, tflops_per_core[MACHINE_HIFI4]), true},
     {"vector_tflops_per_core", offsetof(struct machine, vector_tflops_per_core), true},
     {"fp64_tflops_per_core", offsetof(struct machine, fp64_tflops_per_core), false},
+    {"fp16_tflops_per_core", offsetof(struct machine, fp16_tflops_per_core), false},
     {"link_gb_s", offsetof(struct machine, link_gb_s), false},
     {"link_count", offsetof(struct machine, link_count), true}, /* 1 and 65 where a file says nothing */
     {"target_percent", offsetof(struct machine, target_percent), true},
@@ -53,6 +58,12 @@ const char *machine_missing(const struct machine *machine)
             return fields[i].key;
     }
     return NULL;
+}
+
+const char *machine_cache_text(unsigned level)
+{
+    static const char *const names[MACHINE_CACHES] = {"L2", "L3"};
+    return level < MACHINE_CACHES ? names[level] : "";
 }
 
 const struct machine machine_unknown = {

@@ -13,7 +13,8 @@
 
 #define MACHINE_ALIASES 12u
 #define MACHINE_NAME_BYTES ESTIMATE_NAME_BYTES
-#define MACHINE_FIGURES 96u
+#define MACHINE_FIGURES 128u
+#define MACHINE_CACHES 2u /* levels that may be known: L2 and L3 */
 
 enum machine_fidelity { MACHINE_LOFI, MACHINE_HIFI2, MACHINE_HIFI3, MACHINE_HIFI4, MACHINE_FIDELITIES };
 
@@ -24,6 +25,11 @@ struct machine_figure {
     char unit[24];
     char source[200];
     bool is_estimate; /* of the section "estimate" */
+};
+
+/* A cache that data of an op can stay in from the op before; bytes 0: not known. */
+struct machine_cache {
+    double bytes, gb_s; /* of all of that level */
 };
 
 struct machine {
@@ -38,9 +44,11 @@ struct machine {
     double worker_cores;       /* that ops can use */
     double dram_sharded_cores; /* that a DRAM-sharded matmul uses; 0: does not apply */
     double dram_gb_s;
+    struct machine_cache caches[MACHINE_CACHES];
     double tflops_per_core[MACHINE_FIDELITIES]; /* matrix unit */
     double vector_tflops_per_core;              /* elementwise work */
     double fp64_tflops_per_core;                /* whatever work on 64-bit floats; 0: not known */
+    double fp16_tflops_per_core;                /* matrix work on FLOAT16; 0: as any of 16 bits */
     double link_gb_s;                           /* of one link, one direction */
     double link_count;                          /* where an op does not say */
     /* marks */
@@ -78,5 +86,6 @@ const char *machine_missing(const struct machine *machine);
 void machine_defaults(struct machine *machine);
 /* A machine of which nothing is known: no peaks, the usual marks. */
 extern const struct machine machine_unknown;
+const char *machine_cache_text(unsigned level); /* "L2", "L3"; "" for others */
 
 #endif

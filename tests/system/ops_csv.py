@@ -4,6 +4,7 @@
 import csv
 import io
 
+SHARES = ("dram_percent", "cache_share_percent", "flops_percent", "link_percent")
 TENSORS = ("INPUT_0", "INPUT_1", "OUTPUT_0")
 COLUMNS = [
     "OP CODE",
@@ -105,6 +106,23 @@ def good_rows():
             **tensor_cells("OUTPUT_0", (1, 1, 32, 4096)),
         ),
     ]
+
+
+def wild_rows():
+    """Ops as fast as no machine is: whole caches, matmuls with too few cores, moves, links, at many durations."""
+    rows = []
+    for duration in (1, 30, 400, 1000, 5000, 20000, 40000):
+        sizes = (1, 8, 1024, 128)
+        rows += [
+            device_op("SdpaDecodeDeviceOperation", len(rows) + 1, duration, **{"ATTRIBUTES": "{'cur_pos': '{}'}"},
+                      **tensor_cells("INPUT_0", (1, 1, 8, 128)), **tensor_cells("INPUT_1", sizes), **tensor_cells("OUTPUT_0", (1, 1, 8, 128))),
+            device_op("MatmulDeviceOperation", len(rows) + 2, duration, **{"MATH FIDELITY": "HiFi2", "CORE COUNT": "2"},
+                      **tensor_cells("INPUT_0", (1, 1, 256, 512)), **tensor_cells("INPUT_1", (1, 1, 512, 512)), **tensor_cells("OUTPUT_0", (1, 1, 256, 512))),
+            device_op("BinaryNgDeviceOperation", len(rows) + 3, duration, **tensor_cells("INPUT_0", sizes), **tensor_cells("OUTPUT_0", sizes)),
+            device_op("AllGatherAsyncDeviceOperation", len(rows) + 4, duration, **tensor_cells("INPUT_0", (1, 1, 1024, 128)), **tensor_cells("OUTPUT_0", sizes)),
+            device_op("MadeUpDeviceOperation", len(rows) + 5, duration, **tensor_cells("INPUT_0", sizes), **tensor_cells("OUTPUT_0", sizes)),
+        ]
+    return rows
 
 
 def text_of(rows, columns=None, line_end="\n"):

@@ -20,6 +20,9 @@ class DataSheets(harness.TestCase):
             for key in ("worker_cores", "dram_gb_s", "tflops_per_core_lofi", "tflops_per_core_hifi2", "tflops_per_core_hifi4",
                         "vector_tflops_per_core", "fp64_tflops_per_core"):
                 self.assertRegex(figures[key]["source"], page, (name, key))
+            for key in ("l2_bytes", "l2_gb_s") if name in ("a100", "h100", "h200") else ():
+                self.assertRegex(figures[key]["source"], page, (name, key))
+                self.assertGreater(figures[key]["value"], figures["dram_gb_s"]["value"])
             self.assertLessEqual(figures["fp64_tflops_per_core"]["value"], figures["tflops_per_core_hifi4"]["value"], name)
             text = re.search(r"([\d.]+) TFLOP/s", figures["vector_tflops_per_core"]["source"]).group(1)
             cores = figures["worker_cores"]["value"]

@@ -385,6 +385,25 @@ static void test_scatters(void **state)
     end(&report);
 }
 
+/* Lists of tensors have their bytes in an attribute, and only the first tensors are listed: lists that begin alike are
+ * other work. Ops of lists have no shape to be unknown. */
+static void test_lists_that_begin_alike(void **state)
+{
+    static const struct cpu_op ops[] = {
+        {"aten::_foreach_lerp_", 0, 0, 1, "64 64", NULL, "lists=2:100:400", 0},
+        {"aten::_foreach_lerp_", 0, 1, 2, "64 64", NULL, "lists=3:300:1200", 0},
+    };
+    struct report report;
+    (void)state;
+    start(&report, ops);
+    near(perf_work_of(&report.perf, perf_at(&report.perf, 0))->dram_bytes, 2 * 400);
+    near(perf_work_of(&report.perf, perf_at(&report.perf, 1))->dram_bytes, 2 * 1200);
+    const struct perf_work *work = perf_work_of(&report.perf, perf_at(&report.perf, 0));
+    assert_string_equal(perf_text(&report.perf, work->shown), "aten::_foreach_lerp_");
+    assert_int_equal(work->class_, PERF_CLASS_ELEMENTWISE);
+    end(&report);
+}
+
 /* 5 steps of 4 samples, 16 in and 32 out: an LSTM has 4 gates, a GRU 3. */
 static void test_recurrent_layers(void **state)
 {
@@ -452,11 +471,11 @@ static void test_what_fits_a_cache(void **state)
     struct report report;
     (void)state;
     start(&report, small);
-    assert_true(is_said(&report, "tensors stay in the CPU's caches"));
+    assert_true(is_said(&report, "its data fits in a cache, and the machine file says nothing of caches"));
     end(&report);
     start(&report, large);
     assert_false(is_said(&report, "caches"));
-    assert_true(is_said(&report, "or does less than its model counts"));
+    assert_true(is_said(&report, "it moved less than the model counts"));
     end(&report);
 }
 
@@ -517,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_work_of_neighbours),
         cmocka_unit_test(test_backward_of_a_convolution),
         cmocka_unit_test(test_what_fits_a_cache),
+        cmocka_unit_test(test_lists_that_begin_alike),
         cmocka_unit_test(test_recurrent_layers),
         cmocka_unit_test(test_nothing_is_known),
         cmocka_unit_test(test_name_of_the_host),

@@ -15,6 +15,7 @@
 #include "analyze/report/report.h"
 #include "analyze/report/advice.h"
 #include "import/ops_csv/model.h"
+#include "present/report/words.h"
 
 /* A machine with round numbers: 100 GB/s, 10 cores, HiFi4 1 TFLOP/s a core, LoFi 4, vector 0.1, links of 10 GB/s. */
 static struct machine_set test_machines(void)
@@ -40,6 +41,15 @@ struct op {
     const char *name, *attributes, *fidelity, *duration, *gap, *cores, *device, *type, *host_start;
     const char *in0, *in1, *out; /* "W,Z,Y,X,TYPE,MEMORY" */
 };
+
+/* Caches of 1 kB at 1,000 GB/s and of 10 kB at 400 GB/s. */
+static void add_caches(struct machine *machine)
+{
+    machine_take(machine, "l2_bytes", 1000);
+    machine_take(machine, "l2_gb_s", 1000);
+    machine_take(machine, "l3_bytes", 10000);
+    machine_take(machine, "l3_gb_s", 400);
+}
 
 /* A report of ops that are written down as a table. */
 struct report {
@@ -121,7 +131,8 @@ struct facts {
     double flops, dram_bytes, link_bytes, dram_gb_s, dram_percent, tflops, flops_percent, link_gb_s,
         link_percent;
     double ideal_us;
-    unsigned bound, model_flags;
+    unsigned bound, model_flags, doubt;
+    double cache_percent;
 };
 
 static struct facts figures_of(const struct op *op, struct perf_options options)
@@ -134,10 +145,10 @@ static struct facts figures_of(const struct op *op, struct perf_options options)
     const struct perf_row *row = perf_at(&report.perf, 0);
     const struct perf_work *work = perf_work_of(&report.perf, row);
     struct perf_figures figures = perf_figures(&report.perf, row);
-    struct facts facts = {work->flops,           work->dram_bytes,     work->link_bytes,
-                          figures.dram_gb_s,     figures.dram_percent, figures.tflops,
-                          figures.flops_percent, figures.link_gb_s,    figures.link_percent,
-                          figures.ideal_us,      row->bound,           work->model_flags};
+    struct facts facts = {
+        work->flops,    work->dram_bytes,      work->link_bytes,  figures.dram_gb_s,    figures.dram_percent,
+        figures.tflops, figures.flops_percent, figures.link_gb_s, figures.link_percent, figures.ideal_us,
+        row->bound,     work->model_flags,     row->doubt,        figures.cache_percent};
     end(&report);
     return facts;
 }
@@ -281,6 +292,119 @@ static void test_per_element(void **state)
     }
 }
 
+/* 64 positions of 2 heads of a cache of 1,024: K and V of 2 * 64 * 64 * 2 bytes each, Q and the output in L1. */
+static void test_what_a_decode_step_reads(void **state)
+{
+    struct op op = {.name = "SdpaDecodeDeviceOperation",
+                    .attributes = "{'cur_pos': '{63}'; 'sliding_window_size': 'std::nullopt'}",
+                    .fidelity = "HiFi2",
+                    .duration = "10000",
+                    .cores = "10",
+                    .in0 = "1,1,8,64" L1,
+                    .in1 = "1,2,1024,64" DRAM,
+                    .out = "1,1,8,64" L1};
+    (void)state;
+    struct facts row = figures(&op);
+    near(row.dram_bytes, 2 * 64 * 64 * 2);
+    near(row.flops, 4.0 * 8 * 64 * 64);
+    assert_int_equal(row.model_flags, 0);
+    assert_int_equal(row.bound, PERF_BOUND_SLOW);
+    /* a user without a position, another at 127: half of the cache of the two */
+    op.attributes = "{'cur_pos': '{-1; 127}'}";
+    op.in1 = "2,2,128,64" DRAM;
+    near(figures(&op).dram_bytes, 2 * 128 * 64 * 2);
+    near(figures(&op).flops, 4.0 * 8 * 64 * 64);
+    /* Not recorded: all of it at most. 262,144 bytes in 3 us are 87 GB/s of 100: no verdict, as are 262. */
+    op.attributes = "{'cur_pos': '{}'}";
+    op.in1 = "1,2,1024,64" DRAM;
+    op.duration = "3000";
+    row = figures(&op);
+    near(row.dram_bytes, 2 * 1024 * 64 * 2);
+    assert_int_equal(row.bound, PERF_BOUND_NONE);
+    assert_int_equal(row.doubt, PERF_DOUBT_KV_CACHE);
+    op.duration = "1000";
+    assert_int_equal(figures(&op).doubt, PERF_DOUBT_KV_CACHE);
+    assert_int_equal(figures(&op).bound, PERF_BOUND_NONE);
+}
+
+static const struct perf_row *row_at(const struct report *report, size_t i)
+{
+    return perf_at(&report->perf, i);
+}
+
+/* A figure above what clocks and rounding do has no bound, no ideal time and no advice, and says why. */
+static void test_no_verdict_above_what_can_be(void **state)
+{
+    struct op copy = {.name = "CopyDeviceOperation", .in0 = "1,1,250,100" DRAM, .out = "1,1,250,100" DRAM};
+    struct op padded = {.name = "UnaryDeviceOperation",
+                        .duration = "500",
+                        .in0 = "1,1,32[4],100" DRAM,
+                        .out = "1,1,32[4],100" DRAM};
+    struct bytes text = {0};
+    struct report report;
+    (void)state;
+    copy.duration = "980"; /* 100,000 bytes: 102.04 GB/s of 100 */
+    assert_int_equal(figures(&copy).bound, PERF_BOUND_DRAM);
+    copy.duration = "900";
+    assert_int_equal(figures(&copy).bound, PERF_BOUND_NONE);
+    assert_int_equal(figures(&copy).doubt, PERF_DOUBT_MEMORY);
+    assert_true(isnan(figures(&copy).ideal_us));
+    assert_true(figures(&copy).dram_percent > 111);
+    padded.duration = "100"; /* 12,800 bytes, 1,600 without padding */
+    assert_int_equal(figures(&padded).doubt, PERF_DOUBT_PADDING);
+    start(&report, (struct perf_options){.ignore_signposts = true});
+    add(&report, &copy);
+    finish(&report);
+    assert_int_equal(report.perf.doubt_count, 1);
+    assert_int_equal(report.perf.advice_count, 0);
+    near(report.perf.total_dram_bytes, 0);
+    perf_append_row_advice(&report.perf, 0, &text);
+    assert_non_null(strstr(bytes_text(&text), "not modelled: it moved less"));
+    assert_non_null(strstr(perf_no_advice_text(&report.perf), "the model of no op holds"));
+    bytes_free(&text);
+    end(&report);
+}
+
+/* Held against a cache is what fits there and can be there: 800 bytes the second time; 8,000 in the larger one. */
+static void test_caches(void **state)
+{
+    struct op op = {
+        .name = "CopyDeviceOperation", .duration = "10", .in0 = "1,1,10,20" DRAM, .out = "1,1,10,20" DRAM};
+    struct report report;
+    (void)state;
+    start(&report, (struct perf_options){.ignore_signposts = true});
+    add_caches(&report.machines.machines[0]);
+    add(&report, &op); /* 80 GB/s: from DRAM */
+    add(&report, &op); /* 80 GB/s, and of L2's 1,000 */
+    op.duration = "1";
+    add(&report, &op); /* 800 */
+    op.in0 = op.out = "1,1,100,20" DRAM;
+    op.duration = "25"; /* 8,000 bytes at 320 GB/s: faster than DRAM, so in L3 the first time */
+    add(&report, &op);
+    op.in0 = op.out = "1,1,200,20" DRAM;
+    add(&report, &op); /* 16,000 bytes at 640: in none */
+    op.in0 = op.out = "1,1,10,20" DRAM;
+    op.duration = "9"; /* 88.9 GB/s: 16,000 bytes went through the caches since */
+    add(&report, &op);
+    finish(&report);
+    static const struct {
+        unsigned bound, doubt, cache_plus_1;
+    } wanted[] = {{PERF_BOUND_DRAM, 0, 0}, {PERF_BOUND_SLOW, 0, 1},   {PERF_BOUND_L2, 0, 1},
+                  {PERF_BOUND_L3, 0, 2},   {0, PERF_DOUBT_MEMORY, 0}, {PERF_BOUND_DRAM, 0, 0}};
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        assert_int_equal(row_at(&report, i)->bound, wanted[i].bound);
+        assert_int_equal(row_at(&report, i)->doubt, wanted[i].doubt);
+        assert_int_equal(row_at(&report, i)->cache_plus_1, wanted[i].cache_plus_1);
+    }
+    struct perf_figures third = perf_figures(&report.perf, row_at(&report, 2));
+    near(third.cache_percent, 80);
+    assert_true(isnan(third.dram_percent));
+    near(third.ideal_us, 0.0008);
+    near(report.perf.total_dram_bytes, 1600); /* the first and the last */
+    assert_string_equal(perf_bound_text(PERF_BOUND_L2), "L2");
+    end(&report);
+}
+
 static void test_pool(void **state)
 {
     const struct op op = {.name = "Pool2D",
@@ -308,8 +432,13 @@ static void test_collectives(void **state)
     near(row.link_percent, 61.44);
     assert_int_equal(row.bound, PERF_BOUND_SLOW);
     gather.attributes = "{'num_links': '1'; 'topology': 'Topology::Linear'}";
-    near(figures(&gather).link_percent, 122.88);
+    near(figures(&gather).link_percent, 122.88); /* no verdict */
+    assert_int_equal(figures(&gather).bound, PERF_BOUND_NONE);
+    assert_int_equal(figures(&gather).doubt, PERF_DOUBT_LINK);
+    gather.duration = "2400";
+    near(figures(&gather).link_percent, 102.4);
     assert_int_equal(figures(&gather).bound, PERF_BOUND_LINK);
+    gather.duration = "2000";
     gather.attributes = "{'num_links': '2'; 'topology': 'Topology::Linear'}";
     near(figures(&gather).link_percent, 61.44);
     scatter.name = "ReduceScatterMinimalAsync";
@@ -549,6 +678,9 @@ int main(void)
         cmocka_unit_test(test_conv),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_per_element),
+        cmocka_unit_test(test_what_a_decode_step_reads),
+        cmocka_unit_test(test_no_verdict_above_what_can_be),
+        cmocka_unit_test(test_caches),
         cmocka_unit_test(test_pool),
         cmocka_unit_test(test_collectives),
         cmocka_unit_test(test_moves_count_what_moves),

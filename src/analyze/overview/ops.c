@@ -67,8 +67,8 @@ int overview_find_alone(struct overview *o, const struct ops *ops, struct error 
 
 /* --- groups --- */
 
-struct group {                         /* what is summed up beside the figures that are shown */
-    double bounds[PERF_BOUND_GAP + 1]; /* time by what bounds it */
+struct group {                  /* what is summed up beside the figures that are shown */
+    double bounds[PERF_BOUNDS]; /* time by what bounds it */
     double dram, dram_ns, flops, flops_ns, most_ns;
 };
 
@@ -142,13 +142,14 @@ static void add_row(struct grouping *g, const struct overview *o, uint32_t id, s
     op->device_ns += ns;
     op->alone_ns += run == OPS_NONE ? NAN : ns * o->alone[run];
     /* The time of an estimate is what its model says: nothing bounds it. */
-    if (row->bound <= PERF_BOUND_GAP && !perf_is_estimated(perf, row))
+    if (row->bound < PERF_BOUNDS && !perf_is_estimated(perf, row))
         more->bounds[row->bound] += ns;
-    if (!isnan(figures.dram_percent)) {
+    op->doubt = row->doubt > op->doubt ? row->doubt : op->doubt;
+    if (!isnan(figures.dram_percent) && !row->doubt) {
         more->dram += figures.dram_percent * ns;
         more->dram_ns += ns;
     }
-    if (!isnan(figures.flops_percent)) {
+    if (!isnan(figures.flops_percent) && !row->doubt) {
         more->flops += figures.flops_percent * ns;
         more->flops_ns += ns;
     }
@@ -177,7 +178,7 @@ static void finish_groups(struct grouping *g)
         struct overview_op *op = &g->groups->items[i];
         struct group *more = &g->more[i];
         whole += op->device_ns;
-        for (unsigned b = 0; b <= PERF_BOUND_GAP; b++)
+        for (unsigned b = 0; b < PERF_BOUNDS; b++)
             op->bound = more->bounds[b] > more->bounds[op->bound] ? (uint8_t)b : op->bound;
         op->dram_percent = more->dram_ns > 0 ? more->dram / more->dram_ns : NAN;
         op->flops_percent = more->flops_ns > 0 ? more->flops / more->flops_ns : NAN;

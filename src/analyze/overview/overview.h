@@ -95,14 +95,14 @@ struct overview_bin {
 
 /* Ops that are one row of a table; see overview_group_ops. */
 struct overview_op {
-    uint32_t name; /* text of the ops */
-    uint8_t class_, bound;
+    uint32_t name;                /* text of the ops */
+    uint8_t class_, bound, doubt; /* doubt: of any of them, enum perf_doubt */
     bool is_host;
     uint64_t count;
     double device_ns, alone_ns; /* alone: no other run was on the device; NaN: not known */
     double share;               /* of the device time of all */
     double mean_ns, p50_ns, p99_ns, gap_ns;
-    double dram_percent, flops_percent; /* of the costliest; NaN */
+    double dram_percent, flops_percent; /* by time, of those not in doubt; NaN */
     uint32_t row;                       /* of the report's table: the costliest */
 };
 

@@ -138,7 +138,7 @@ static void look_at_time(struct findings *findings, size_t i)
     struct perf_figures figures = perf_figures(perf, row);
     double target = perf->options.target_percent, time_us = perf_time_us(row);
     double gain = time_us - figures.ideal_us / (target / 100);
-    if (isnan(time_us) || !perf->has_machine)
+    if (isnan(time_us) || !perf->has_machine || row->doubt)
         return;
     if (figures.flops_percent >= target) {
         found(findings, PERF_RULE_FIDELITY, i, fidelity_gain(perf, row, work), time_us);
@@ -149,7 +149,8 @@ static void look_at_time(struct findings *findings, size_t i)
         found(findings, PERF_RULE_LAYOUT, i, isnan(figures.ideal_us) ? time_us : gain, time_us);
         return;
     }
-    if (figures.dram_percent >= target || figures.link_percent >= target || isnan(gain))
+    if (figures.dram_percent >= target || figures.cache_percent >= target || figures.link_percent >= target ||
+        isnan(gain))
         return;
     found(findings, rule_of(perf, row, work, figures.ideal_us), i, gain, time_us);
 }

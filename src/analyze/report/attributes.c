@@ -26,6 +26,9 @@ const char *const perf_attribute_names[PERF_ATTRIBUTES] = {
     [PERF_ATTRIBUTE_ACTIVE] = "nnz",
     [PERF_ATTRIBUTE_GROUPS] = "groups",
     [PERF_ATTRIBUTE_CAUSAL] = "is_causal",
+    [PERF_ATTRIBUTE_PAGED] = "paged_attention",
+    [PERF_ATTRIBUTE_POSITIONS] = "cur_pos",
+    [PERF_ATTRIBUTE_SLIDING_WINDOW] = "sliding_window_size",
     [PERF_ATTRIBUTE_LINEAR] = "Topology::Linear",
     [PERF_ATTRIBUTE_LINKS] = "num_links",
     [PERF_ATTRIBUTE_DISPATCH_GROUP] = "dispatch_group_size",
@@ -33,6 +36,8 @@ const char *const perf_attribute_names[PERF_ATTRIBUTES] = {
     [PERF_ATTRIBUTE_ROUTED_EXPERTS] = "num_routed_experts",
     [PERF_ATTRIBUTE_FLOPS] = OPS_ATTRIBUTE_FLOPS,
     [PERF_ATTRIBUTE_BYTES] = OPS_ATTRIBUTE_BYTES,
+    [PERF_ATTRIBUTE_ARGUMENTS] = "args",
+    [PERF_ATTRIBUTE_LISTS] = "lists",
 };
 
 struct slice perf_next_attribute(const struct ops *ops, uint32_t description, enum perf_attribute name,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyze/report/torch_ops.h"
+#include "analyze/report/work/torch_ops.h"
 #include "base/count_of.h"
 
 /* First match wins; any case. */

@@ -78,7 +78,8 @@ enum perf_fidelity perf_fidelity_of(struct slice name)
 
 const char *perf_bound_text(unsigned bound)
 {
-    static const char *const names[] = {"", "DRAM", "FLOP", "BOTH", "SLOW", "HOST", "LINK", "GAP"};
+    static const char *const names[] = {"",     "DRAM", "FLOP", "BOTH", "SLOW",
+                                        "HOST", "LINK", "GAP",  "L2",   "L3"};
     return bound < COUNT_OF(names) ? names[bound] : "";
 }
 

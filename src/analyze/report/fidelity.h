@@ -23,6 +23,9 @@ enum perf_bound {
     PERF_BOUND_HOST,
     PERF_BOUND_LINK,
     PERF_BOUND_GAP,
+    PERF_BOUND_L2, /* a cache of the machine, where its data can have been */
+    PERF_BOUND_L3,
+    PERF_BOUNDS
 };
 #define PERF_NO_NUMBER INT32_MIN
 

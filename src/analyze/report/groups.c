@@ -30,7 +30,7 @@ static struct perf_group_values values_of(const void *context, uint32_t index)
     const struct perf_row *row = perf_at(perf, index);
     struct perf_figures figures = perf_figures(perf, row);
     return (struct perf_group_values){perf_time_us(row), row->shown_gap_us, figures.ideal_us,
-                                      figures.flops_percent, perf_category(perf, row)};
+                                      row->doubt ? NAN : figures.flops_percent, perf_category(perf, row)};
 }
 
 /* The keys of works, found once each. */

@@ -30,6 +30,10 @@ void perf_drop_host_ops(struct perf *perf);
 
 /* Figures, groups, advice. */
 int perf_fill_figures(struct perf *perf, struct error *err);
+/* cached.c: of which ops the data can have been in a cache, in the order of the table. */
+int perf_find_cached(struct perf *perf, struct error *err);
+/* bound.c: what bounds each, and which are in doubt. */
+void perf_find_bounds(struct perf *perf);
 int perf_make_groups(struct perf *perf, struct error *err);
 int perf_make_advice(struct perf *perf, struct error *err);
 

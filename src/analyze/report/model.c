@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures: what each op reached of the machine's rooflines, what bounds it, and the totals.
+/* Figures: which machine, the times of each op, overlap, and the totals. What each op reached is in bound.c.
  *
  * A duration that cannot be is left out and counted: missing, negative, or beside a gap that is far more negative
  * than the op is long (stale counters of a replayed trace). Gaps below zero are shown and count as nothing. */
@@ -353,117 +353,7 @@ static int fill_track_overlap(struct perf *perf, struct error *err)
     return 0;
 }
 
-/* --- rooflines --- */
-
-static bool is_matrix_class(unsigned class_)
-{
-    return class_ == PERF_CLASS_MATMUL || class_ == PERF_CLASS_SPARSE_MATMUL || class_ == PERF_CLASS_CONV ||
-           class_ == PERF_CLASS_ATTENTION;
-}
-
-/* Machines without math fidelity (GPUs): the data type says which of the peaks it is. */
-static unsigned fidelity_by_type(const char *type)
-{
-    double size = cell_type_bytes((struct slice){type, strlen(type)});
-    if (*type == 0)
-        return PERF_FIDELITY_UNKNOWN;
-    return size <= 1 ? PERF_LOFI : size <= 2 ? PERF_HIFI2 : PERF_HIFI4;
-}
-
-static double peak_tflops(const struct perf *perf, const struct perf_work *work, double cores)
-{
-    const struct machine *machine = perf->machine;
-    if (machine->fp64_tflops_per_core > 0 && strcmp(perf_text(perf, work->types[0]), "FLOAT64") == 0)
-        return machine->fp64_tflops_per_core * cores;
-    if (!is_matrix_class(work->class_))
-        return machine->vector_tflops_per_core * cores;
-    unsigned fidelity = work->fidelity;
-    if (fidelity == PERF_FIDELITY_UNKNOWN && machine->dram_sharded_cores == 0)
-        fidelity = fidelity_by_type(perf_text(perf, work->types[0]));
-    return fidelity == PERF_FIDELITY_UNKNOWN ? NAN : machine->tflops_per_core[fidelity] * cores;
-}
-
-/* Of two that may be missing (fmax is a call of the library). */
-static inline double longer(double a, double b)
-{
-    return b > a || isnan(a) ? b : a;
-}
-
-/* Shares of what the machine can do, and the time that it would need. */
-static void fill_shares_of_roofs(const struct perf *perf, const struct perf_row *row,
-                                 const struct perf_work *work, struct perf_figures *figures)
-{
-    const struct machine *machine = perf->machine;
-    double own_cores = perf_cores(perf, row), budget = perf_core_budget(perf, row), ideal = 0;
-    double cores =
-        work->is_dram_sharded && machine->dram_sharded_cores > 0 ? machine->dram_sharded_cores : own_cores;
-    if (work->dram_bytes > 0) {
-        figures->dram_percent = figures->dram_gb_s / machine->dram_gb_s * 100;
-        ideal = longer(ideal, work->dram_bytes / machine->dram_gb_s / 1e3);
-    }
-    if (work->flops >= 0) {
-        figures->flops_percent = figures->tflops / peak_tflops(perf, work, cores > 0 ? cores : budget) * 100;
-        ideal = longer(ideal, work->flops / (peak_tflops(perf, work, budget) * 1e6));
-    }
-    if (work->link_bytes > 0 && machine->link_gb_s > 0) {
-        double links = work->link_count > 0 ? (double)work->link_count : machine->link_count;
-        figures->link_percent = figures->link_gb_s / (machine->link_gb_s * links) * 100;
-        ideal = longer(ideal, work->link_bytes / (machine->link_gb_s * links) / 1e3);
-    }
-    if (ideal > 0)
-        figures->ideal_us = ideal;
-}
-
-struct perf_figures perf_figures(const struct perf *perf, const struct perf_row *row)
-{
-    struct perf_figures figures = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    const struct perf_work *work = perf_work_of(perf, row);
-    double time_us = perf_time_us(row), seconds = time_us * 1e-6;
-    if (!(time_us > 0))
-        return figures;
-    if (work->dram_bytes > 0)
-        figures.dram_gb_s = work->dram_bytes / seconds / 1e9;
-    if (work->flops >= 0)
-        figures.tflops = work->flops / seconds / 1e12;
-    if (work->link_bytes > 0 && (!perf->has_machine || perf->machine->link_gb_s > 0))
-        figures.link_gb_s = work->link_bytes / seconds / 1e9;
-    if (perf->has_machine)
-        fill_shares_of_roofs(perf, row, work, &figures);
-    return figures;
-}
-
-/* What is 0 because a tensor says nothing of its size is not known either. */
-static bool is_work_known(const struct perf_work *work)
-{
-    bool are_bytes_known =
-        work->dram_bytes > 0 || (work->dram_bytes >= 0 && !(work->model_flags & PERF_BYTES_AT_LEAST));
-    return !work->is_without_work && (are_bytes_known || work->flops >= 0 || work->link_bytes > 0);
-}
-
-static enum perf_bound bound_of(const struct perf *perf, const struct perf_row *row,
-                                const struct perf_figures *figures)
-{
-    const struct perf_work *work = perf_work_of(perf, row);
-    double target = perf->options.target_percent, time_us = perf_time_us(row);
-    if (row->kind == PERF_HOST_OP)
-        return PERF_BOUND_HOST;
-    if (row->kind == PERF_SIGNPOST || isnan(time_us))
-        return PERF_BOUND_NONE;
-    if (row->shown_gap_us > time_us && row->shown_gap_us > perf->machine->gap_mark_us &&
-        !perf->gaps_dominate && !perf_is_estimated(perf, row))
-        return PERF_BOUND_GAP;
-    if (!perf->has_machine || time_us == 0 || !is_work_known(work) ||
-        ((work->is_matmul || work->is_conv) && !work->has_shape))
-        return PERF_BOUND_NONE; /* nothing is known of it */
-    bool is_dram = figures->dram_percent >= target, is_flop = figures->flops_percent >= target;
-    if (is_dram && is_flop)
-        return PERF_BOUND_BOTH;
-    if (is_dram)
-        return PERF_BOUND_DRAM;
-    if (is_flop)
-        return PERF_BOUND_FLOP;
-    return figures->link_percent >= target ? PERF_BOUND_LINK : PERF_BOUND_SLOW;
-}
+/* --- sums --- */
 
 /* From here on gaps hide everything else: shares of the run would say nothing about the ops. */
 #define DOMINANT_GAP_SHARE 0.95
@@ -507,55 +397,8 @@ double perf_total_percent(const struct perf *perf, const struct perf_row *row)
     return is_blank || !(whole_us > 0) ? NAN : (time + gap) / whole_us * 100;
 }
 
-/* The last-level cache of a large socket (EPYC 7003 has 256 MiB): tensors of more bytes come from memory. */
-#define CACHE_BYTES (256.0 * 1024 * 1024)
-
-/* No op can be faster than the machine. */
-struct impossible {
-    const struct perf_row *most;
-    const char *roof;
-    double percent;
-    size_t count;
-};
-
-static void look_for_impossible(struct impossible *found, const struct perf_row *row,
-                                const struct perf_figures *figures)
-{
-    double percent = longer(longer(figures->dram_percent, figures->flops_percent), figures->link_percent);
-    if (!(percent >= 100.05)) /* what is shown as 100.0 % is possible */
-        return;
-    found->count++;
-    if (percent > found->percent) {
-        found->percent = percent;
-        found->most = row;
-        found->roof = percent == figures->dram_percent    ? "DRAM bandwidth"
-                      : percent == figures->flops_percent ? "FLOPs"
-                                                          : "link bandwidth";
-    }
-}
-
-static bool can_be_in_caches(const struct perf *perf, const struct impossible *found)
-{
-    return perf_is_cpu(perf) && perf_work_of(perf, found->most)->dram_bytes <= CACHE_BYTES &&
-           found->percent == perf_figures(perf, found->most).dram_percent;
-}
-
-static void note_impossible(struct perf *perf, const struct impossible *found)
-{
-    if (found->most)
-        perf_note(
-            perf, PERF_NOTE_WARN, NULL,
-            "%zu op%s more than 100 %% of what %s can do, %s %.0f %% of its %s (%.60s, id %" PRIu32 "): %s",
-            found->count, found->count == 1 ? " reaches" : "s reach", perf->machine->name,
-            found->count == 1 ? "namely" : "up to", found->percent, found->roof,
-            perf_text(perf, perf_work_of(perf, found->most)->shown), found->most->id,
-            can_be_in_caches(perf, found) ? "tensors stay in the CPU's caches"
-                                          : "it ran on another machine, or does less than its model counts");
-}
-
 int perf_fill_figures(struct perf *perf, struct error *err)
 {
-    struct impossible impossible = {0};
     perf->machine = find_machine(perf, err);
     if (!perf->machine)
         return -EINVAL;
@@ -573,12 +416,9 @@ int perf_fill_figures(struct perf *perf, struct error *err)
     else
         status = fill_track_overlap(perf, err);
     fill_sums(perf);
-    for (size_t i = 0; i < perf->count && !status; i++) {
-        struct perf_row *row = perf_at(perf, i);
-        struct perf_figures figures = perf_figures(perf, row);
-        row->bound = (uint8_t)bound_of(perf, row, &figures);
-        look_for_impossible(&impossible, row, &figures);
-    }
-    note_impossible(perf, &impossible);
+    if (!status)
+        status = perf_find_cached(perf, err);
+    if (!status)
+        perf_find_bounds(perf);
     return status;
 }

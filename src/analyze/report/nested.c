@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "analyze/report/internal.h"
-#include "analyze/report/torch_ops.h"
+#include "analyze/report/work/torch_ops.h"
 #include "ops/known_figures.h"
 
 #define ANY_BYTES (1u << PERF_CLASSES)

@@ -72,6 +72,23 @@ enum perf_model_flag {
     PERF_LINK_ASSUMED = 16,  /* links or ring size were not recorded */
 };
 
+/* Why a share of a roofline is no verdict: nothing bounds such an op, and nothing is advised about it. A share that is
+ * at most so much does not show that the roofline is reached; one above what can be measured, that the model of the op
+ * does not hold. */
+enum perf_doubt {
+    PERF_NO_DOUBT,
+    PERF_DOUBT_AT_MOST,   /* it need not do, or read, all that is counted */
+    PERF_DOUBT_KV_CACHE,  /* attention: how much of the cache is used is not recorded */
+    PERF_DOUBT_PADDING,   /* of tensors, which it need not read */
+    PERF_DOUBT_NO_CACHES, /* it can have come from a cache that the machine file says nothing of */
+    PERF_DOUBT_MEMORY,
+    PERF_DOUBT_FLOPS,
+    PERF_DOUBT_LINK,
+    PERF_DOUBTS
+};
+/* More than this of a roofline is not what clocks and rounding do. */
+#define PERF_MOST_PERCENT 105.0
+
 struct perf_work {
     uint32_t name, shown; /* texts; `shown` has the shape after the name */
     uint32_t math, types[3],
@@ -80,6 +97,7 @@ struct perf_work {
     double dram_bytes; /* NaN: no model */
     double link_bytes;
     float link_count;
+    float unpadded; /* bytes without padding, as a share of dram_bytes; 1 where nothing is padded */
     int32_t block_w, subblock_h, subblock_w; /* of a matmul's program config; PERF_NO_NUMBER */
     uint8_t class_, category, fidelity, model_flags;
     uint8_t model; /* enum torch_model */
@@ -104,14 +122,17 @@ struct perf_row {
     uint32_t id;          /* shown */
     uint8_t kind, bound;
     uint8_t advice_rule_plus_1; /* 0: no advice about its time */
+    uint8_t doubt;              /* enum perf_doubt */
+    uint8_t cache_plus_1; /* the level of the machine's caches that its data can have been in; 0: none */
     bool is_averaged : 1, is_duration_invalid : 1;
     bool is_merged : 1; /* not shown: an op of another device stands for it */
 };
 
-/* Rates and shares; NaN: none. */
+/* Rates and shares; NaN: none. Of an op in doubt they are what the model says, and there is no ideal time. */
 struct perf_figures {
     double dram_gb_s, dram_percent, tflops, flops_percent, link_gb_s, link_percent;
-    double ideal_us; /* the longest of its rooflines */
+    double cache_percent; /* instead of dram_percent, where its data can have been in a cache */
+    double ideal_us;      /* the longest of its rooflines */
 };
 
 /* --- advice: what to change, ranked by what it would save --- */
@@ -186,6 +207,7 @@ struct perf {
     uint64_t read_op_count;      /* all of them */
     double total_flops, total_dram_bytes;
     uint64_t invalid_count;
+    uint64_t doubt_count; /* ops in doubt */
     struct perf_groups groups;
     struct perf_advice *advice;
     size_t advice_count, advice_capacity;
@@ -284,5 +306,7 @@ void perf_note(struct perf *perf, enum perf_note_level level, const void *kind, 
     __attribute__((format(printf, 4, 5)));
 
 const char *perf_group_by_text(unsigned group_by);
+/* Why, as a clause without an end; "" for none. */
+const char *perf_doubt_text(unsigned doubt);
 
 #endif

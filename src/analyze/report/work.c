@@ -13,111 +13,11 @@
 
 #include "analyze/report/attributes.h"
 #include "analyze/report/internal.h"
-#include "analyze/report/torch_ops.h"
+#include "analyze/report/work/source.h"
+#include "analyze/report/work/torch_ops.h"
 #include "base/hash.h"
 #include "ops/description.h"
 #include "text/csv/cell.h"
-
-#define INPUTS 8u
-#define OUTPUTS 4u
-#define TENSORS (INPUTS + OUTPUTS)
-#define IN(i) (i)
-#define OUT(i) (INPUTS + (i))
-#define LARGEST_SIZE UINT64_C(4294967296)
-
-struct tensor {
-    bool is_present, has_shape;
-    double w, z, y, x;
-    struct slice type, memory; /* length 0: not known */
-};
-
-/* An op, as far as the models look at it. */
-struct source {
-    struct perf *perf;
-    struct slice name, fidelity;
-    uint32_t description;
-    struct tensor tensors[TENSORS]; /* inputs, then outputs */
-};
-
-/* --- tensors --- */
-
-static struct tensor tensor_of(const struct ops *ops, const struct op_tensor *from)
-{
-    struct tensor tensor = {.is_present = true,
-                            .type = ops_get_slice(ops, from->dtype),
-                            .memory = ops_get_slice(ops, from->memory)};
-    uint64_t sizes[4];
-    tensor.has_shape =
-        ops_four_sizes(ops, from->padded != OPS_NONE ? from->padded : from->shape, from->rank, sizes);
-    for (unsigned i = 0; i < 4 && tensor.has_shape; i++)
-        tensor.has_shape = sizes[i] <= LARGEST_SIZE;
-    if (!tensor.has_shape)
-        return tensor;
-    tensor.w = (double)sizes[0];
-    tensor.z = (double)sizes[1];
-    tensor.y = (double)sizes[2];
-    tensor.x = (double)sizes[3];
-    if (tensor.w * tensor.z * tensor.y * tensor.x == 0)
-        return (struct tensor){0}; /* an empty tensor: optional inputs are recorded so */
-    return tensor;
-}
-
-static void take_tensors(struct source *source)
-{
-    const struct ops *ops = source->perf->ops;
-    const struct op_description *d = ops_get_description(ops, source->description);
-    for (unsigned i = 0; i < d->inputs && i < INPUTS; i++)
-        source->tensors[IN(i)] = tensor_of(ops, &ops->tensors[ops_inputs(ops, d)[i]]);
-    for (unsigned i = 0; i < d->outputs && i < OUTPUTS; i++)
-        source->tensors[OUT(i)] = tensor_of(ops, &ops->tensors[ops_outputs(ops, d)[i]]);
-}
-
-/* --- attributes --- */
-
-static size_t digits_of(struct slice text)
-{
-    size_t i = 0;
-    while (i < text.length && text.data[i] >= '0' && text.data[i] <= '9')
-        i++;
-    return i;
-}
-
-/* A numeric attribute; NaN when there is none. */
-static double attribute_number(const struct source *source, enum perf_attribute name)
-{
-    struct perf_attribute_search search = {0};
-    struct slice value;
-    double number;
-    while ((value = perf_next_attribute(source->perf->ops, source->description, name, &search)).data) {
-        size_t digits = digits_of(value);
-        if (digits && cell_number(slice_from(value.data, digits), &number) == NUMBER_WHOLE)
-            return number;
-    }
-    return NAN;
-}
-
-static int32_t attribute_int(const struct source *source, enum perf_attribute name)
-{
-    double number = attribute_number(source, name);
-    return number < INT32_MAX ? (int32_t)number : PERF_NO_NUMBER;
-}
-
-static struct slice attribute_text(const struct source *source, enum perf_attribute name)
-{
-    struct perf_attribute_search search = {0};
-    return perf_next_attribute(source->perf->ops, source->description, name, &search);
-}
-
-static bool attribute_is_true(const struct source *source, enum perf_attribute name)
-{
-    struct slice value = attribute_text(source, name);
-    return value.length >= 4 && strncasecmp(value.data, "true", 4) == 0;
-}
-
-static bool has_text(const struct source *source, enum perf_attribute text)
-{
-    return perf_attributes_have(source->perf->ops, source->description, text);
-}
 
 /* "(3;3)" or "(3, 3)", from the front of a text. */
 static bool take_pair(struct slice text, double *first, double *second)
@@ -126,7 +26,7 @@ static bool take_pair(struct slice text, double *first, double *second)
     for (unsigned i = 0; i < 2; i++) {
         while (text.length && strchr("(;, ", text.data[0]))
             text = slice_from(text.data + 1, text.length - 1);
-        size_t digits = digits_of(text);
+        size_t digits = source_digits(text);
         if (!digits || cell_number(slice_from(text.data, digits), numbers[i]) != NUMBER_WHOLE ||
             !(*numbers[i] > 0))
             return false;
@@ -137,17 +37,17 @@ static bool take_pair(struct slice text, double *first, double *second)
 
 static bool take_window(const struct source *source, double *height, double *width)
 {
-    return take_pair(attribute_text(source, PERF_ATTRIBUTE_WINDOW), height, width);
+    return take_pair(source_text(source, PERF_ATTRIBUTE_WINDOW), height, width);
 }
 
 static void take_program_config(struct perf_work *work, const struct source *source)
 {
-    if (!has_text(source, PERF_ATTRIBUTE_PROGRAM_CONFIG) &&
-        !attribute_text(source, PERF_ATTRIBUTE_PROGRAM_CONFIG).data)
+    if (!source_has_text(source, PERF_ATTRIBUTE_PROGRAM_CONFIG) &&
+        !source_text(source, PERF_ATTRIBUTE_PROGRAM_CONFIG).data)
         return;
-    work->block_w = attribute_int(source, PERF_ATTRIBUTE_BLOCK_W);
-    work->subblock_h = attribute_int(source, PERF_ATTRIBUTE_SUBBLOCK_H);
-    work->subblock_w = attribute_int(source, PERF_ATTRIBUTE_SUBBLOCK_W);
+    work->block_w = source_int(source, PERF_ATTRIBUTE_BLOCK_W);
+    work->subblock_h = source_int(source, PERF_ATTRIBUTE_SUBBLOCK_H);
+    work->subblock_w = source_int(source, PERF_ATTRIBUTE_SUBBLOCK_W);
 }
 
 /* --- texts --- */
@@ -206,7 +106,7 @@ static uint32_t matmul_types_text(const struct source *source)
 
 static void append_number_of(struct bytes *out, const struct source *source, enum perf_attribute name)
 {
-    double value = attribute_number(source, name);
+    double value = source_number(source, name);
     if (isnan(value))
         bytes_append_text(out, "x");
     else
@@ -236,7 +136,7 @@ static void append_conv_marks(struct bytes *text, const struct source *source)
 static void append_pieces(struct bytes *out, const struct source *source, enum perf_attribute name,
                           unsigned count)
 {
-    struct slice rest = attribute_text(source, name);
+    struct slice rest = source_text(source, name);
     if (!rest.data) {
         bytes_append_text(out, "x");
         return;
@@ -266,7 +166,7 @@ static uint32_t halo_text(const struct source *source)
     append_pieces(text, source, PERF_ATTRIBUTE_DILATION, 2);
     bytes_append_text(text, " | ");
     struct slice layout =
-        slice_before(slice_before(attribute_text(source, PERF_ATTRIBUTE_MEMORY_LAYOUT), ";"), ",");
+        slice_before(slice_before(source_text(source, PERF_ATTRIBUTE_MEMORY_LAYOUT), ";"), ",");
     struct slice inner = slice_after(layout, "::");
     append_slice(text, !layout.data ? slice_of("x") : inner.data ? inner : layout);
     return keep_text(source->perf);
@@ -274,18 +174,18 @@ static uint32_t halo_text(const struct source *source)
 
 /* --- amounts --- */
 
-static double elements(const struct tensor *tensor)
+static double elements(const struct source_tensor *tensor)
 {
     return tensor->is_present && tensor->has_shape ? tensor->w * tensor->z * tensor->y * tensor->x : NAN;
 }
 
-static double tensor_bytes(const struct tensor *tensor)
+static double tensor_bytes(const struct source_tensor *tensor)
 {
-    return elements(tensor) * (tensor->type.length ? cell_type_bytes(tensor->type) : NAN);
+    return elements(tensor) / tensor->repeats * (tensor->type.length ? cell_type_bytes(tensor->type) : NAN);
 }
 
 /* Bytes of a tensor that lies in DRAM; 0 elsewhere. What is not known is left out and marked. */
-static double dram_part(struct perf_work *work, const struct tensor *tensor)
+static double dram_part(struct perf_work *work, const struct source_tensor *tensor)
 {
     if (!tensor->is_present)
         return 0;
@@ -296,6 +196,7 @@ static double dram_part(struct perf_work *work, const struct tensor *tensor)
         work->model_flags |= PERF_BYTES_AT_LEAST;
         return 0;
     }
+    work->unpadded += (float)(bytes * tensor->unpadded);
     return bytes;
 }
 
@@ -303,7 +204,7 @@ static void take_all_bytes(struct perf_work *work, const struct source *source)
 {
     bool is_any = false;
     work->dram_bytes = 0;
-    for (size_t t = 0; t < TENSORS; t++) {
+    for (size_t t = 0; t < SOURCE_TENSORS; t++) {
         is_any |= source->tensors[t].is_present;
         work->dram_bytes += dram_part(work, &source->tensors[t]);
     }
@@ -314,11 +215,13 @@ static void take_all_bytes(struct perf_work *work, const struct source *source)
 /* Ops that touch only as much of their inputs as they write: slices, gathers, caches. */
 static void take_written_bytes(struct perf_work *work, const struct source *source, size_t written)
 {
-    const struct tensor *in = &source->tensors[IN(0)], *out = &source->tensors[written];
+    const struct source_tensor *in = &source->tensors[IN(0)], *out = &source->tensors[written];
     double amount = elements(out);
     work->dram_bytes = dram_part(work, out);
-    if (in->is_present && slice_has(in->memory, "DRAM") && in->type.length && !isnan(amount))
+    if (in->is_present && slice_has(in->memory, "DRAM") && in->type.length && !isnan(amount)) {
         work->dram_bytes += amount * cell_type_bytes(in->type);
+        work->unpadded += (float)(amount * cell_type_bytes(in->type) * out->unpadded);
+    }
 }
 
 /* --- classes --- */
@@ -348,10 +251,10 @@ static void show_unknown_shape(struct perf_work *work, const struct source *sour
 
 static void take_matmul(struct perf_work *work, const struct source *source)
 {
-    const struct tensor *in0 = &source->tensors[IN(0)], *in1 = &source->tensors[IN(1)],
-                        *out = &source->tensors[OUT(0)];
+    const struct source_tensor *in0 = &source->tensors[IN(0)], *in1 = &source->tensors[IN(1)],
+                               *out = &source->tensors[OUT(0)];
     work->is_matmul = true;
-    work->is_dram_sharded = has_text(source, PERF_ATTRIBUTE_DRAM_SHARDED);
+    work->is_dram_sharded = source_has_text(source, PERF_ATTRIBUTE_DRAM_SHARDED);
     work->math = matmul_types_text(source);
     work->has_shape = in0->has_shape && in1->has_shape && out->has_shape;
     if (!work->has_shape) {
@@ -369,8 +272,8 @@ static const char kind_sparse[] = "sparse matmul";
 
 static void take_sparse_matmul(struct perf_work *work, const struct source *source)
 {
-    const struct tensor *in0 = &source->tensors[IN(0)], *in1 = &source->tensors[IN(1)],
-                        *out = &source->tensors[OUT(0)];
+    const struct source_tensor *in0 = &source->tensors[IN(0)], *in1 = &source->tensors[IN(1)],
+                               *out = &source->tensors[OUT(0)];
     struct perf *perf = source->perf;
     work->is_matmul = true;
     work->math = matmul_types_text(source);
@@ -380,11 +283,11 @@ static void take_sparse_matmul(struct perf_work *work, const struct source *sour
         return;
     }
     double batch0 = in0->w * in0->z, batch1 = in1->w * in1->z;
-    bool is_a_sparse = attribute_is_true(source, PERF_ATTRIBUTE_A_SPARSE);
-    bool is_b_sparse = attribute_is_true(source, PERF_ATTRIBUTE_B_SPARSE);
+    bool is_a_sparse = source_is_true(source, PERF_ATTRIBUTE_A_SPARSE);
+    bool is_b_sparse = source_is_true(source, PERF_ATTRIBUTE_B_SPARSE);
     double groups = is_a_sparse && is_b_sparse ? 1 : is_a_sparse ? fmax(1, floor(batch0 / batch1)) : batch0;
     double dense = is_a_sparse && is_b_sparse ? batch0 : is_a_sparse ? groups * batch1 : batch0 * batch1;
-    double active = attribute_number(source, PERF_ATTRIBUTE_ACTIVE);
+    double active = source_number(source, PERF_ATTRIBUTE_ACTIVE);
     if (isnan(active) && perf->options.active_experts)
         active = (double)perf->options.active_experts * groups;
     struct bytes *text = begin_text(perf);
@@ -409,8 +312,8 @@ static void take_sparse_matmul(struct perf_work *work, const struct source *sour
 
 static void take_conv(struct perf_work *work, const struct source *source)
 {
-    const struct tensor *in0 = &source->tensors[IN(0)], *in1 = &source->tensors[IN(1)],
-                        *out = &source->tensors[OUT(0)];
+    const struct source_tensor *in0 = &source->tensors[IN(0)], *in1 = &source->tensors[IN(1)],
+                               *out = &source->tensors[OUT(0)];
     double height, width;
     work->is_conv = true;
     work->math = matmul_types_text(source);
@@ -422,7 +325,7 @@ static void take_conv(struct perf_work *work, const struct source *source)
         return;
     }
     double m = out->y, k = in0->x * height * width, n = in1->x;
-    double groups = attribute_number(source, PERF_ATTRIBUTE_GROUPS);
+    double groups = source_number(source, PERF_ATTRIBUTE_GROUPS);
     work->flops = 2 * m * k * n;
     if (groups > 1) { /* each output channel sees one group of the inputs */
         work->flops /= groups;
@@ -432,20 +335,67 @@ static void take_conv(struct perf_work *work, const struct source *source)
     work->shown = keep_text(source->perf);
 }
 
+/* "{17; 3; -1}", the position that each user is at; one below 0 has none. Positions in use of all users together. */
+static double positions_in_use(struct slice text, double *users)
+{
+    double sum = 0, position;
+    *users = 0;
+    while (text.length && text.data[0] != '}' && text.data[0] != ']') {
+        size_t digits = source_digits(text);
+        if (digits && cell_number(slice_from(text.data, digits), &position) == NUMBER_WHOLE) {
+            sum += position + 1;
+            *users += 1;
+        } else if (text.data[0] == '-') {
+            text = slice_from(text.data + 1, text.length - 1);
+            digits = source_digits(text);
+            *users += digits > 0;
+        }
+        digits = digits ? digits : 1;
+        text =
+            digits < text.length ? slice_from(text.data + digits, text.length - digits) : slice_from(NULL, 0);
+    }
+    return *users > 0 ? sum : NAN;
+}
+
+/* One position of each user, against a cache: its part that is in use, where the op says which that is. */
+static void take_decode(struct perf_work *work, const struct source *source)
+{
+    const struct source_tensor *q = &source->tensors[IN(0)], *k = &source->tensors[IN(1)];
+    bool is_paged = source_is_true(source, PERF_ATTRIBUTE_PAGED);
+    struct perf_work cache = perf_no_work;
+    double users, used = positions_in_use(source_text(source, PERF_ATTRIBUTE_POSITIONS), &users);
+    double share = fmin(used / (k->w * k->y), 1);
+    double window = source_number(source, PERF_ATTRIBUTE_SLIDING_WINDOW);
+    work->flops = 4 * elements(q) *
+                  (used > 0   ? fmin(used / users, k->y * (is_paged ? k->w : 1))
+                   : is_paged ? k->w * k->y / q->z /* blocks of all users */
+                              : k->y);
+    if (used > 0 && isnan(window)) {
+        work->dram_bytes -= (1 - share) * (dram_part(&cache, k) + dram_part(&cache, &source->tensors[IN(2)]));
+        return;
+    }
+    work->model_flags |= PERF_FLOPS_AT_MOST | PERF_BYTES_AT_MOST; /* a cache need not be full */
+}
+
 /* Scores and their product with the values: 4 FLOPs for each element of Q and each position of K. */
 static void take_attention(struct perf_work *work, const struct source *source, unsigned parts)
 {
-    const struct tensor *q = &source->tensors[IN(0)], *k = &source->tensors[IN(1)];
+    const struct source_tensor *q = &source->tensors[IN(0)], *k = &source->tensors[IN(1)];
     take_all_bytes(work, source);
-    work->model_flags |= PERF_BYTES_AT_MOST; /* a cache need not be full */
-    if (!q->has_shape || !k->has_shape)
+    if (!q->has_shape || !k->has_shape) {
+        work->model_flags |= PERF_BYTES_AT_MOST;
         return;
+    }
     work->has_shape = true;
+    if (parts & PERF_PART_DECODE) {
+        take_decode(work, source);
+        return;
+    }
     work->flops = 4 * elements(q) * k->y;
-    if (attribute_is_true(source, PERF_ATTRIBUTE_CAUSAL))
+    if (source_is_true(source, PERF_ATTRIBUTE_CAUSAL))
         work->flops /= 2;
-    if (parts & PERF_PART_DECODE)
-        work->model_flags |= PERF_FLOPS_AT_MOST;
+    if (!isnan(source_number(source, PERF_ATTRIBUTE_SLIDING_WINDOW)))
+        work->model_flags |= PERF_FLOPS_AT_MOST | PERF_BYTES_AT_MOST;
     if (parts & PERF_PART_JOINT)
         work->model_flags |= PERF_FLOPS_AT_LEAST; /* the other devices' keys come in over links */
 }
@@ -482,7 +432,7 @@ static void take_pool(struct perf_work *work, const struct source *source)
 static double result_bytes(const struct source *source, bool is_smallest)
 {
     double result = NAN;
-    for (size_t i = 0; i < OUTPUTS; i++) {
+    for (size_t i = 0; i < SOURCE_OUTPUTS; i++) {
         double bytes = tensor_bytes(&source->tensors[OUT(i)]);
         if (!isnan(bytes))
             result = isnan(result) ? bytes : is_smallest ? fmin(result, bytes) : fmax(result, bytes);
@@ -493,16 +443,16 @@ static double result_bytes(const struct source *source, bool is_smallest)
 /* What a device sends in a ring: everything but its own share. */
 static void take_collective(struct perf_work *work, const struct source *source, unsigned parts)
 {
-    const struct tensor *in = &source->tensors[IN(0)], *out = &source->tensors[OUT(0)];
+    const struct source_tensor *in = &source->tensors[IN(0)], *out = &source->tensors[OUT(0)];
     double in_bytes = tensor_bytes(in), out_bytes = result_bytes(source, parts & PERF_PART_REDUCE_SCATTER);
-    bool is_linear = has_text(source, PERF_ATTRIBUTE_LINEAR);
+    bool is_linear = source_has_text(source, PERF_ATTRIBUTE_LINEAR);
     take_all_bytes(work, source);
-    work->link_count = (float)attribute_number(source, PERF_ATTRIBUTE_LINKS);
+    work->link_count = (float)source_number(source, PERF_ATTRIBUTE_LINKS);
     if (isnan(work->link_count))
         work->model_flags |= PERF_LINK_ASSUMED;
-    double group = attribute_number(source, PERF_ATTRIBUTE_DISPATCH_GROUP);
-    double experts = attribute_number(source, PERF_ATTRIBUTE_EXPERTS_PER_TOKEN);
-    double routed = attribute_number(source, PERF_ATTRIBUTE_ROUTED_EXPERTS);
+    double group = source_number(source, PERF_ATTRIBUTE_DISPATCH_GROUP);
+    double experts = source_number(source, PERF_ATTRIBUTE_EXPERTS_PER_TOKEN);
+    double routed = source_number(source, PERF_ATTRIBUTE_ROUTED_EXPERTS);
     if (isnan(in_bytes) || isnan(out_bytes))
         return;
     if ((parts & PERF_PART_ALL_GATHER) && in_bytes > 0) {
@@ -540,7 +490,7 @@ static void take_move(struct perf_work *work, const struct source *source, unsig
 
 static void take_embedding(struct perf_work *work, const struct source *source)
 {
-    const struct tensor *table = &source->tensors[IN(1)], *out = &source->tensors[OUT(0)];
+    const struct source_tensor *table = &source->tensors[IN(1)], *out = &source->tensors[OUT(0)];
     work->dram_bytes = dram_part(work, &source->tensors[IN(0)]) + dram_part(work, out);
     if (slice_has(table->memory, "DRAM") && table->type.length && out->has_shape)
         work->dram_bytes += elements(out) * cell_type_bytes(table->type);
@@ -601,8 +551,8 @@ static void take_by_class(struct perf_work *work, const struct source *source, s
 /* Whoever recorded the op knows better than what its tensors let us guess. */
 static void take_stated(struct perf_work *work, const struct source *source)
 {
-    double flops = attribute_number(source, PERF_ATTRIBUTE_FLOPS);
-    double bytes = attribute_number(source, PERF_ATTRIBUTE_BYTES);
+    double flops = source_number(source, PERF_ATTRIBUTE_FLOPS);
+    double bytes = source_number(source, PERF_ATTRIBUTE_BYTES);
     if (!isnan(flops)) {
         work->flops = flops;
         work->shown = work->has_shape ? work->shown : work->name;
@@ -611,6 +561,7 @@ static void take_stated(struct perf_work *work, const struct source *source)
     }
     if (!isnan(bytes)) {
         work->dram_bytes = bytes;
+        work->unpadded = 0;
         work->model_flags &= (uint8_t) ~(PERF_BYTES_AT_MOST | PERF_BYTES_AT_LEAST);
     }
 }
@@ -702,7 +653,7 @@ static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t des
         work.types[i] = perf->ops->tensors[ops_inputs(perf->ops, d)[i]].dtype;
     if (d->outputs)
         work.types[2] = perf->ops->tensors[ops_outputs(perf->ops, d)[0]].dtype;
-    take_tensors(&source);
+    source_take_tensors(&source);
     work.math = types_text(&source);
     take_program_config(&work, &source);
     work.model = known.model;
@@ -719,6 +670,8 @@ static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t des
             work.shown = torch_text(&source, &work);
         take_stated(&work, &source);
     }
+    bool is_padded = work.unpadded > 0 && (double)work.unpadded < work.dram_bytes;
+    work.unpadded = is_padded ? work.unpadded / (float)work.dram_bytes : 1;
     return work;
 }
 

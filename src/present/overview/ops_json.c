@@ -104,6 +104,8 @@ static void write_group(const struct overview *o, const struct overview_op *op, 
     json_member_real(json, "dram_percent", op->dram_percent);
     json_member_real(json, "flops_percent", op->flops_percent);
     json_member_text(json, "bound", perf_bound_text(op->bound));
+    if (op->doubt)
+        json_member_text(json, "doubt", perf_doubt_text(op->doubt));
     uint32_t location = perf_location(&o->perf, perf_at(&o->perf, op->row));
     json_member_text(json, "location", location == OPS_NONE ? NULL : perf_text(&o->perf, location));
     json_key(json, "rows"); /* the costliest */
@@ -169,6 +171,10 @@ static void write_roofs(const struct overview *o, struct json *json)
     }
     if (perf->has_machine && machine->dram_gb_s > 0)
         write_roof(json, "dram", "DRAM", machine->dram_gb_s, "GB/s");
+    for (unsigned i = 0; i < MACHINE_CACHES && perf->has_machine; i++) {
+        if (machine->caches[i].gb_s > 0)
+            write_roof(json, "cache", machine_cache_text(i), machine->caches[i].gb_s, "GB/s");
+    }
     for (unsigned f = 0; f < MACHINE_FIDELITIES && perf->has_machine; f++) {
         bool differs = machine->tflops_per_core[f] != machine->tflops_per_core[0];
         bool is_wanted = is_used[f] || (f == 0 && is_used[PERF_FIDELITY_UNKNOWN]);
@@ -203,7 +209,7 @@ void overview_write_roofline(const struct overview *o, struct json *json)
         const struct perf_work *work = perf_work_of(perf, perf_at(perf, op->row));
         if (op->is_host || !(op->device_ns > 0))
             continue;
-        if (!(work->flops > 0) || !(work->dram_bytes > 0)) {
+        if (!(work->flops > 0) || !(work->dram_bytes > 0) || perf_at(perf, op->row)->doubt) {
             without += op->count;
             without_ns += op->device_ns;
             continue;

@@ -97,6 +97,8 @@ enum {
     OP_AVAILABLE,
     OP_DRAM,
     OP_DRAM_PERCENT,
+    OP_CACHE,
+    OP_CACHE_PERCENT,
     OP_FLOPS,
     OP_FLOPS_PERCENT,
     OP_LINK,
@@ -112,6 +114,7 @@ enum {
     OP_LOCATION,
     OP_LAYER,
     OP_BOUND_ANALYSIS,
+    OP_DOUBT,
     OP_IN0_TYPE,
     OP_IN1_TYPE,
     OP_OUT_TYPE,
@@ -142,6 +145,9 @@ static const struct table_column op_columns[OP_COLUMNS] = {
     [OP_AVAILABLE] = {.key = "available_cores", .title = "of", .type = TABLE_REAL, .drop = 4},
     [OP_DRAM] = {.key = "dram_gb_s", .title = "GB/s", .type = TABLE_REAL, .decimals = 0, .drop = 7},
     [OP_DRAM_PERCENT] = {.key = "dram", .title = "DRAM", .type = TABLE_PERCENT, .decimals = 1, .drop = 1},
+    [OP_CACHE] = {.key = "cache", .shown = TABLE_DATA_ONLY},
+    [OP_CACHE_PERCENT] =
+        {.key = "cache_share", .title = "cache", .type = TABLE_PERCENT, .decimals = 1, .drop = 1},
     [OP_FLOPS] = {.key = "tflops", .title = "TFLOPs", .type = TABLE_REAL, .decimals = 1, .drop = 8},
     [OP_FLOPS_PERCENT] = {.key = "flops", .title = "FLOPs", .type = TABLE_PERCENT, .decimals = 1, .drop = 2},
     [OP_LINK] = {.key = "link_gb_s", .type = TABLE_REAL, .shown = TABLE_DATA_ONLY},
@@ -157,6 +163,7 @@ static const struct table_column op_columns[OP_COLUMNS] = {
     [OP_LOCATION] = {.key = "location", .shown = TABLE_DATA_ONLY},
     [OP_LAYER] = {.key = "layer", .shown = TABLE_DATA_ONLY},
     [OP_BOUND_ANALYSIS] = {.key = "bound_analysis", .shown = TABLE_DATA_ONLY},
+    [OP_DOUBT] = {.key = "doubt", .shown = TABLE_DATA_ONLY},
     [OP_IN0_TYPE] = {.key = "input_0_type", .shown = TABLE_DATA_ONLY},
     [OP_IN1_TYPE] = {.key = "input_1_type", .shown = TABLE_DATA_ONLY},
     [OP_OUT_TYPE] = {.key = "output_0_type", .shown = TABLE_DATA_ONLY},
@@ -181,7 +188,11 @@ static bool is_small(const struct perf *perf)
 /* What a run does not have is not shown. */
 static void hide_columns(const struct perf *perf, struct table *table)
 {
-    bool has_links = false, has_kernels = false;
+    bool has_links = false, has_kernels = false, has_cached = false;
+    for (size_t i = 0; i < perf->count && !has_cached; i++)
+        has_cached = perf_at(perf, i)->cache_plus_1;
+    if (!has_cached)
+        table_show_column(table, OP_CACHE_PERCENT, TABLE_DATA_ONLY);
     for (size_t i = 0; i < perf->ops->run_count && !has_kernels; i++)
         has_kernels = perf->ops->runs[i].flags & OP_RUN_FURTHER;
     if (!has_kernels)
@@ -229,7 +240,8 @@ static void append_model(const struct perf_work *work, const struct perf_figures
 /* Which rooflines a bound rests on. */
 static const char *bound_analysis(const struct perf_figures *figures)
 {
-    bool has_bytes = !isnan(figures->dram_percent), has_flops = !isnan(figures->flops_percent);
+    bool has_bytes = !isnan(figures->dram_percent) || !isnan(figures->cache_percent);
+    bool has_flops = !isnan(figures->flops_percent);
     if (!isnan(figures->link_percent))
         return "link";
     return has_bytes && has_flops ? "full" : has_flops ? "flops_only" : has_bytes ? "bytes_only" : "none";
@@ -242,6 +254,8 @@ static enum table_style bound_style(unsigned bound)
     case PERF_BOUND_FLOP:
     case PERF_BOUND_BOTH:
     case PERF_BOUND_LINK:
+    case PERF_BOUND_L2:
+    case PERF_BOUND_L3:
         return TABLE_GOOD;
     case PERF_BOUND_SLOW:
         return TABLE_WARN;
@@ -261,6 +275,8 @@ static void style_row(const struct perf *perf, const struct perf_row *row, const
     table_set_style(table, OP_BOUND, bound_style(row->bound));
     if (row->bound == PERF_BOUND_DRAM)
         table_set_style(table, OP_DRAM_PERCENT, TABLE_GOOD);
+    if (row->bound == PERF_BOUND_L2 || row->bound == PERF_BOUND_L3)
+        table_set_style(table, OP_CACHE_PERCENT, TABLE_GOOD);
     if (row->bound == PERF_BOUND_FLOP)
         table_set_style(table, OP_FLOPS_PERCENT, TABLE_GOOD);
     if (row->bound == PERF_BOUND_SLOW && !(isnan(figures->dram_percent) && isnan(figures->flops_percent)))
@@ -345,6 +361,8 @@ static void add_data(const struct perf *perf, size_t i, const struct perf_figure
     set_text(table, OP_LAYER, perf, d->module);
     if (row->kind == PERF_DEVICE_OP)
         table_set_text(table, OP_BOUND_ANALYSIS, bound_analysis(figures));
+    if (row->doubt)
+        table_set_text(table, OP_DOUBT, perf_doubt_text(row->doubt));
     set_text(table, OP_IN0_TYPE, perf, work->types[0]);
     set_text(table, OP_IN1_TYPE, perf, work->types[1]);
     set_text(table, OP_OUT_TYPE, perf, work->types[2]);
@@ -360,6 +378,18 @@ static void add_data(const struct perf *perf, size_t i, const struct perf_figure
     perf_append_row_advice(perf, i, text);
     if (text->length)
         table_set_text_length(table, OP_ADVICE, (const char *)text->data, text->length);
+}
+
+/* People see a mark where a share is no verdict, and never a figure that cannot be. */
+static void set_share(struct table *table, size_t column, const struct perf_row *row, double percent,
+                      bool is_data)
+{
+    if (!is_data && percent > PERF_MOST_PERCENT)
+        table_set_text(table, column, ">100 % ?");
+    else if (!is_data && row->doubt && !isnan(percent))
+        table_set_format(table, column, "%.1f %% ?", percent);
+    else
+        table_set_real(table, column, percent);
 }
 
 static void add_op(const struct perf *perf, size_t i, bool is_data, struct table *table, struct bytes *text)
@@ -381,11 +411,14 @@ static void add_op(const struct perf *perf, size_t i, bool is_data, struct table
     table_set_real(table, OP_CORES, perf_cores(perf, row));
     table_set_real(table, OP_AVAILABLE, perf_available_cores(perf, row));
     table_set_real(table, OP_DRAM, figures.dram_gb_s);
-    table_set_real(table, OP_DRAM_PERCENT, figures.dram_percent);
+    if (row->cache_plus_1)
+        table_set_text(table, OP_CACHE, machine_cache_text(row->cache_plus_1 - 1u));
     table_set_real(table, OP_FLOPS, figures.tflops);
-    table_set_real(table, OP_FLOPS_PERCENT, figures.flops_percent);
     table_set_real(table, OP_LINK, figures.link_gb_s);
-    table_set_real(table, OP_LINK_PERCENT, figures.link_percent);
+    set_share(table, OP_DRAM_PERCENT, row, figures.dram_percent, is_data);
+    set_share(table, OP_CACHE_PERCENT, row, figures.cache_percent, is_data);
+    set_share(table, OP_FLOPS_PERCENT, row, figures.flops_percent, is_data);
+    set_share(table, OP_LINK_PERCENT, row, figures.link_percent, is_data);
     table_set_real(table, OP_IDEAL, figures.ideal_us);
     set_text(table, OP_MATH, perf, work->math);
     if (row->kind == PERF_DEVICE_OP) {

@@ -45,6 +45,11 @@ static void append_figures(const struct perf *perf, const struct perf_row *row, 
         bytes_append_format(out, "DRAM %.1f %% of %.0f GB/s", figures.dram_percent, perf->machine->dram_gb_s);
         before = ", ";
     }
+    if (!isnan(figures.cache_percent)) {
+        bytes_append_format(out, "%s %.1f %% of %.0f GB/s", machine_cache_text(row->cache_plus_1 - 1u),
+                            figures.cache_percent, perf->machine->caches[row->cache_plus_1 - 1].gb_s);
+        before = ", ";
+    }
     if (!isnan(figures.flops_percent)) {
         bytes_append_format(out, "%sFLOPs %.1f %%", before, figures.flops_percent);
         before = ", ";
@@ -277,6 +282,11 @@ void perf_append_row_advice(const struct perf *perf, size_t i, struct bytes *out
         bytes_append_text(out, "): ");
         perf_append_action(perf, &advice, out);
     }
+    if (row->doubt) {
+        bytes_append_text(out, row->gap_gain_us > 0 ? " \xe2\x80\xa2 " : "");
+        bytes_append_text(out, "not modelled: ");
+        bytes_append_text(out, perf_doubt_text(row->doubt));
+    }
 }
 
 /* --- all of it --- */
@@ -287,8 +297,11 @@ const char *perf_no_advice_text(const struct perf *perf)
         return "nothing can be said: what this machine can do is not known (--machine)";
     for (size_t i = 0; i < perf->count; i++) {
         if (!isnan(perf_figures(perf, perf_at(perf, i)).ideal_us))
-            return "nothing: every op whose roofline is known reaches the target";
+            return perf->doubt_count ? "nothing: every op whose model holds reaches the target"
+                                     : "nothing: every op whose roofline is known reaches the target";
     }
+    if (perf->doubt_count)
+        return "nothing can be said: the model of no op holds (the notes say why)";
     return "nothing can be said: no op has a time and a roofline";
 }
 

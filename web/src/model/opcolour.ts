@@ -18,7 +18,7 @@ export function hashColour(name: string): number {
     return ((hash ^ (hash >>> 16)) >>> 0) % 10;
 }
 
-export const BOUND_COLOURS: Record<string, number> = { FLOP: 0, DRAM: 1, BOTH: 4, LINK: 6, SLOW: 3, GAP: 8, HOST: 5 };
+export const BOUND_COLOURS: Record<string, number> = { FLOP: 0, DRAM: 1, BOTH: 4, LINK: 6, SLOW: 3, L2: 2, L3: 2, GAP: 8, HOST: 5 };
 const NO_BOUND = 7;
 
 /** "matmul 32x32" is a "matmul": the name that its runs have; the op's own where none of them is known. */

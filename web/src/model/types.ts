@@ -206,6 +206,8 @@ export interface OpGroup {
     dram_percent: number | null;
     flops_percent: number | null;
     bound: string | null;
+    /** Why figures of these ops are no verdict. */
+    doubt?: string;
     rows: { track: number; start: number }[];
 }
 

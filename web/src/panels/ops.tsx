@@ -15,6 +15,7 @@ export const GROUPING_WORDS: Record<string, string> = {
 const BOUND_WORDS: Record<string, string> = {
     GAP: "held up by the gap before it", DRAM: "near the memory's peak", FLOP: "near the peak of arithmetic",
     LINK: "bound by the link between devices", SLOW: "below both limits: neither memory nor arithmetic is near its peak", BOTH: "near both roofs", HOST: "runs on the host",
+    L2: "near the peak of the L2 cache", L3: "near the peak of the L3 cache",
 };
 
 /** A code stands for itself but where nobody could guess it. */
@@ -66,7 +67,8 @@ function columns(largest: number): Column<OpGroup>[] {
         { id: "flops_percent", label: "FLOPs", width: 66, narrowOut: true, value: (row) => row.flops_percent, cell: (row) => rate(row.flops_percent) },
         {
             id: "bound", label: "bound", width: 128, narrowOut: true, value: (row) => row.bound,
-            cell: (row) => (row.bound ? <span class={`bound ${row.bound}`} title={BOUND_WORDS[row.bound] ?? ""}>{boundText(row.bound)}</span> : "–"),
+            cell: (row) => (row.bound ? <span class={`bound ${row.bound}`} title={BOUND_WORDS[row.bound] ?? ""}>{boundText(row.bound)}</span>
+                : row.doubt ? <span class="bound" title={`no verdict: ${safeText(row.doubt)}`}>?</span> : "–"),
         },
     ];
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ops of PyTorch: what they do, by name, and how much of it, by their tensors. The FLOPs of products, convolutions
  * and attention are those that torch.utils.flop_counter counts. docs/pytorch.md has the table in words. */
-#ifndef OPSCOPE_ANALYZE_REPORT_TORCH_OPS_H
-#define OPSCOPE_ANALYZE_REPORT_TORCH_OPS_H
+#ifndef OPSCOPE_ANALYZE_REPORT_WORK_TORCH_OPS_H
+#define OPSCOPE_ANALYZE_REPORT_WORK_TORCH_OPS_H
 
 #include "analyze/report/class.h"
 #include "ops/ops.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyze/report/torch_ops.h"
+#include "analyze/report/work/torch_ops.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/report/attributes.h"
 #include "base/count_of.h"
 #include "ops/description.h"
 #include "text/csv/cell.h"
@@ -382,9 +383,10 @@ bool torch_name_of(const char *name, struct perf_name *known)
     if (strncmp(name, space, sizeof space - 1) != 0)
         return false;
     name += sizeof space - 1;
+    static const struct torch_op foreach = {NULL, ELEMENTWISE, TORCH_FOREACH};
     const struct torch_op *op = find_known(name);
     if (strncmp(name, "_foreach_", strlen("_foreach_")) == 0)
-        op = &(const struct torch_op){NULL, ELEMENTWISE, TORCH_FOREACH};
+        op = &foreach;
     if (!op)
         return true;
     known->class_ = op->class_;
@@ -489,7 +491,8 @@ static double conv_flops(const struct operands *o, const struct op_tensor *posit
  * How many lists there are differs: a backward pass has the sizes of the bias, too, or "-". */
 static bool is_transposed(const struct operands *o)
 {
-    struct slice rest = ops_find_attribute(o->ops, o->description, "args");
+    struct slice rest =
+        ops_find_attribute(o->ops, o->description, perf_attribute_names[PERF_ATTRIBUTE_ARGUMENTS]);
     for (;;) {
         if (slice_begins(rest, "["))
             rest = slice_after(rest, "],");
@@ -542,7 +545,8 @@ struct list_bytes {
 static struct list_bytes list_bytes(const struct operands *o)
 {
     struct list_bytes sum = {0, 0, 0};
-    struct slice rest = ops_find_attribute(o->ops, o->description, "lists");
+    struct slice rest =
+        ops_find_attribute(o->ops, o->description, perf_attribute_names[PERF_ATTRIBUTE_LISTS]);
     for (unsigned i = 0; rest.length; i++) {
         struct slice list = slice_before(rest, " "), bytes = slice_after(slice_after(list, ":"), ":");
         double count = NAN;
