@@ -123,6 +123,32 @@ async function spoken() {
     return seen;
 }
 
-const result = { menus: await menus(), tables: await tables(), spoken: await spoken(), axe: await axe() };
+/** The table of zones and its filter; what the inspector says while nothing is selected. */
+async function rest() {
+    const page = await open("zones");
+    const rows = () => page.$$eval(".stage tbody tr:not(.pad)", (all) => all.map((row) => [...row.children].map((cell) => cell.textContent.replace(/\u00a0/g, " "))));
+    const seen = { heads: await texts(page, ".stage thead th"), rows: await rows(), zones: await text(page, ".inspector") };
+    seen.choices = await texts(page, "[aria-label='Zones of'] option");
+    await page.select("[aria-label='Zones of']", await page.$eval("[aria-label='Zones of'] optgroup option:nth-child(2)", (option) => option.value));
+    await page.waitForFunction(() => document.querySelectorAll(".stage tbody tr").length === 1);
+    seen.filtered = await rows();
+    await page.select("[aria-label='Zones of']", "");
+    await page.waitForFunction(() => document.querySelectorAll(".stage tbody tr").length > 1);
+    await page.click(".inspector .list-rows button");
+    seen.file = await page.$eval(".stage .filter-field", (field) => field.value);
+    await page.keyboard.press("3");
+    await page.waitForFunction(() => location.hash.startsWith("#ops"));
+    await settled(page);
+    seen.ops = await text(page, ".inspector");
+    await page.keyboard.press("5");
+    await page.waitForFunction(() => document.querySelector(".inspector").textContent.includes("heaviest path"));
+    seen.flame = await text(page, ".inspector");
+    await page.click(".inspector .foot button");
+    await page.waitForFunction(() => document.querySelector(".inspector").textContent.includes("What was recorded"));
+    await page.close();
+    return seen;
+}
+
+const result = { menus: await menus(), tables: await tables(), spoken: await spoken(), rest: await rest(), axe: await axe() };
 await browser.close();
 console.log(JSON.stringify({ ...result, problems }));

@@ -81,6 +81,23 @@ class Reach(views.UsedOnce, views.ViewCase):
         self.assertRegex(self.seen["spoken"][0], r"^matmul, 4\.00 ms, chip 0, starts 8\.0000 ms$")
         self.assertRegex(self.seen["spoken"][1], r"^softmax, 3\.00 ms, chip 0, starts 14\.000 ms$")
 
+    def test_the_table_of_zones_has_percentiles_and_a_filter(self):
+        rest = self.seen["rest"]
+        for head in ("p50", "p99", "max"):
+            self.assertIn(head, rest["heads"])
+        load, = [row for row in rest["rows"] if row[0] == "loader.next"]
+        self.assertEqual([load[rest["heads"].index(head)] for head in ("p50", "p99", "max")], ["6.00ms"] * 3)
+        self.assertEqual(rest["choices"][0], "of all threads")
+        self.assertEqual([row[0] for row in rest["filtered"]], ["work 11"], "the busiest worker alone")
+
+    def test_an_inspector_at_rest_is_about_its_tab(self):
+        rest = self.seen["rest"]
+        self.assertIn("By filetrain.py", rest["zones"].replace("own time, in the window", ""))
+        self.assertIn("By thread", rest["zones"])
+        self.assertEqual(rest["file"], "train.py", "a click filters the table")
+        self.assertRegex(rest["ops"], "By kind.*matmul")
+        self.assertRegex(rest["flame"], "The heaviest path ends in forward.*train_step")
+
     def test_nothing_complains(self):
         self.assertEqual(self.seen["problems"], [])
 

@@ -175,7 +175,7 @@ class Impossible(ServerCase):
             for path in (f"rows?tracks={value}:0", f"rows?tracks=0:{value}", f"rows?px={value}&tracks=0:0", f"names?page={value}",
                          f"zone?track={value}&depth=0&at=1", f"zone?track=0&depth={value}&at=1", f"zone?track=0&depth=0&at={value}",
                          f"run?track={value}&at=1", f"run?track=0&at={value}&lane={value}", f"points?limit={value}",
-                         f"counter?track={value}&name={value}", f"memory?pool={value}&px={value}", f"zones?top={value}",
+                         f"counter?track={value}&name={value}", f"memory?pool={value}&px={value}", f"zones?top={value}", f"zones?track={value}", f"zones?process={value}",
                          f"find?name={value}&limit={value}", f"flame?min={value}", f"search?q=a&limit={value}",
                          f"gaps?limit={value}", f"ops?group={value}", f"overview?warmup={value}"):
                 status, _, body = self.ask(f"/api/t/0/{path}")

@@ -120,6 +120,22 @@ class Answers(ServerCase):
         self.assertEqual([row["text"] for row in self.get("/api/t/0/zones?q=INN")["rows"]], ["inner"])
         self.get("/api/t/0/zones?sort=colour", 400)
 
+    def test_zones_of_a_thread_and_of_a_process(self):
+        self.serve(self.trace(("track", "main", 1), ("zone", 0, 0, 100, "outer"), ("zone", 1, 10, 40, "both"),
+                              ("task", "job"), ("zone", 0, 50, 60, "turn"), ("track", "helper", 1), ("zone", 0, 0, 30, "both"),
+                              ("track", "main", 2), ("zone", 0, 0, 70, "other")))
+        tracks = {(track["process"], track["name"]): track["id"] for track in self.get("/api/t/0/trace")["tracks"]}
+
+        def found(question):
+            return {row["text"]: row["total"] for row in self.get(f"/api/t/0/zones?{question}")["rows"]}
+        self.assertEqual(found(f"track={tracks[0, 'main']}"), {"outer": 100, "both": 30, "turn": 10}, "with its task")
+        self.assertEqual(found(f"track={tracks[0, 'helper']}"), {"both": 30})
+        self.assertEqual(found("process=0"), {"outer": 100, "both": 60, "turn": 10})
+        self.assertEqual(found("process=1"), {"other": 70})
+        self.assertEqual(found(""), {"outer": 100, "both": 60, "turn": 10, "other": 70})
+        self.get("/api/t/0/zones?process=2", 404)
+        self.get("/api/t/0/zones?track=x", 400)
+
     def test_range_is_clipped(self):
         self.serve(self.small_trace())
         found = self.get("/api/t/0/range?from=250&to=550")

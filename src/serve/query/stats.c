@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics of zones in a window, of what lies in a range, and of what has a name. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -88,14 +89,14 @@ static bool is_wanted(const struct serve_trace *st, const struct zone_stats_row 
 }
 
 /* The rows that are wanted, sorted; the caller frees the list. */
-static const struct zone_stats_row **sorted_rows(const struct serve_trace *st, const struct wanted *wanted,
-                                                 unsigned sort, size_t *count)
+static const struct zone_stats_row **sorted_rows(const struct serve_trace *st, const struct zone_stats *stats,
+                                                 const struct wanted *wanted, unsigned sort, size_t *count)
 {
-    const struct zone_stats_row **rows = malloc((st->stats.row_count + 1) * sizeof *rows);
+    const struct zone_stats_row **rows = malloc((stats->row_count + 1) * sizeof *rows);
     *count = 0;
-    for (size_t i = 0; rows && i < st->stats.row_count; i++) {
-        if (is_wanted(st, &st->stats.rows[i], wanted))
-            rows[(*count)++] = &st->stats.rows[i];
+    for (size_t i = 0; rows && i < stats->row_count; i++) {
+        if (is_wanted(st, &stats->rows[i], wanted))
+            rows[(*count)++] = &stats->rows[i];
     }
     if (rows && *count)
         qsort_r(rows, *count, sizeof *rows, compare_rows, &sort);
@@ -104,7 +105,7 @@ static const struct zone_stats_row **sorted_rows(const struct serve_trace *st, c
 
 const struct zone_stats_row **serve_trace_rows_by_self(const struct serve_trace *st, size_t *count)
 {
-    return sorted_rows(st, &(struct wanted){0}, SORT_SELF, count);
+    return sorted_rows(st, &st->stats, &(struct wanted){0}, SORT_SELF, count);
 }
 
 static void put_times(struct json *j, const struct zone_stats_row *row)
@@ -140,30 +141,73 @@ static void put_row(struct json *j, const struct serve_trace *st, const struct z
     json_end(j);
 }
 
-int query_zones(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+/* Whose zones are asked for: of a track with those below it, of a process; TRACE_NONE: of any. */
+struct whose {
+    uint32_t track, process;
+};
+
+static int query_whose(const struct query *q, const struct serve_trace *st, struct whose *whose,
+                       struct error *err)
 {
-    struct query_window window;
+    uint64_t process = TRACE_NONE;
+    *whose = (struct whose){TRACE_NONE, TRACE_NONE};
+    if (query_text(q, "track"))
+        return query_track(q, st, &whose->track, err);
+    int status = query_unsigned(q, "process", UINT32_MAX, &process, err);
+    if (!status && process != TRACE_NONE && process >= trace_process_count(st->trace))
+        return error_set(err, ENOENT, "there is no process %" PRIu64, process);
+    whose->process = (uint32_t)process;
+    return status;
+}
+
+static bool is_whose(const struct serve_trace *st, const struct whose *whose, uint32_t id)
+{
+    const struct trace_track *track = trace_get_track(st->trace, id);
+    if (whose->track == TRACE_NONE)
+        return track->process == whose->process;
+    while (id != whose->track && track->parent < id) { /* a parent comes before what is below it */
+        id = track->parent;
+        track = trace_get_track(st->trace, id);
+    }
+    return id == whose->track;
+}
+
+/* Like serve_trace_stats, of some tracks; they are not kept. */
+static int stats_of(struct serve_trace *st, const struct query_window *window, const struct whose *whose,
+                    struct zone_stats *stats, struct error *err)
+{
+    struct trace_filter filter = {0};
+    int status = query_filter(st, window, &filter, err);
+    filter.is_everything = false;
+    filter.has_tracks = true;
+    for (uint32_t i = 0; !status && i < filter.track_count; i++)
+        filter.track_wanted[i] = is_whose(st, whose, i);
+    if (!status)
+        status = zone_stats_make(stats, st->trace, &filter, ZONE_STATS_BY_NAME | ZONE_STATS_WAITING, err);
+    trace_filter_free(&filter);
+    return status;
+}
+
+static int write_zones(struct serve_trace *st, const struct query *q, const struct zone_stats *stats,
+                       struct bytes *out, struct error *err)
+{
     uint64_t top = UINT32_MAX;
     unsigned sort = SORT_SELF;
     size_t count;
-    int status = query_window(q, st, &window, err);
-    if (!status)
-        status = query_choice(q, "sort", sort_words, &sort, err);
+    int status = query_choice(q, "sort", sort_words, &sort, err);
     if (!status)
         status = query_unsigned(q, "top", UINT32_MAX, &top, err);
-    if (!status)
-        status = serve_trace_stats(st, &window, err);
     if (status)
         return status;
     const struct zone_stats_row **rows =
-        sorted_rows(st, &(struct wanted){.text = query_text(q, "q")}, sort, &count);
+        sorted_rows(st, stats, &(struct wanted){.text = query_text(q, "q")}, sort, &count);
     if (!rows)
         return error_no_memory(err, "the zones");
     struct json j = query_json(out);
     json_object(&j, JSON_LINES);
     json_member_unsigned(&j, "count", count);
-    json_member_unsigned(&j, "zones", st->stats.zone_count);
-    json_member_unsigned(&j, "wall", st->stats.wall_ns);
+    json_member_unsigned(&j, "zones", stats->zone_count);
+    json_member_unsigned(&j, "wall", stats->wall_ns);
     json_key(&j, "rows");
     json_array(&j, JSON_LINES);
     for (size_t i = 0; i < count && i < top && j.buffer.length < QUERY_ANSWER_MAX; i++)
@@ -172,6 +216,25 @@ int query_zones(struct serve_trace *st, const struct query *q, struct bytes *out
     json_end(&j);
     free(rows);
     return query_json_end(&j, out, err);
+}
+
+int query_zones(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+{
+    struct query_window window;
+    struct whose whose;
+    struct zone_stats own = {0};
+    int status = query_window(q, st, &window, err);
+    if (!status)
+        status = query_whose(q, st, &whose, err);
+    if (status)
+        return status;
+    bool is_all = whose.track == TRACE_NONE && whose.process == TRACE_NONE;
+    status = is_all ? serve_trace_stats(st, &window, err) : stats_of(st, &window, &whose, &own, err);
+    if (!status)
+        status = write_zones(st, q, is_all ? &st->stats : &own, out, err);
+    if (!is_all)
+        zone_stats_free(&own);
+    return status;
 }
 
 /* --- a range --- */
@@ -296,7 +359,7 @@ int query_range(struct serve_trace *st, const struct query *q, struct bytes *out
         status = count_crossing(st, &window, &crossing, err);
     if (status)
         return status;
-    const struct zone_stats_row **rows = sorted_rows(st, &(struct wanted){0}, SORT_SELF, &count);
+    const struct zone_stats_row **rows = sorted_rows(st, &st->stats, &(struct wanted){0}, SORT_SELF, &count);
     if (!rows)
         return error_no_memory(err, "the range");
     struct json j = query_json(out);
@@ -325,7 +388,7 @@ static void put_names(struct json *j, const struct serve_trace *st, const struct
                       uint64_t limit)
 {
     size_t count;
-    const struct zone_stats_row **rows = sorted_rows(st, wanted, SORT_TOTAL, &count);
+    const struct zone_stats_row **rows = sorted_rows(st, &st->stats, wanted, SORT_TOTAL, &count);
     json_member_unsigned(j, "name_count", rows ? count : 0);
     json_key(j, "names");
     json_array(j, JSON_LINES);

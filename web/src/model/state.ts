@@ -57,6 +57,9 @@ export const opGroup = signal("op+shape");
 export const drawerTab = signal<"ops" | "zones" | "gaps" | "messages">("ops");
 /** Only gaps of these lengths are in the table. */
 export const gapLengths = signal<Span | null>(null);
+/** Whose zones the table of zones counts: "t12" of a thread, "p3" of a process, "" of all. */
+export const zonesOf = signal("");
+export const zoneFilter = signal("");
 export const drawerFolded = signal(false);
 export const inspectorShown = signal(true);
 export const helpShown = signal(false);
@@ -185,6 +188,7 @@ async function loadTrace(index: number, from: UrlState): Promise<void> {
         kept.value = false;
         for (const resource of [overview, ops, roofline, steps, gaps, opRuns, zoneRows, points]) resource.reset();
         defaultWindow = null;
+        zonesOf.value = zoneFilter.value = "";
         drawerTab.value = info.runs > 0 || info.zones === 0 ? "ops" : "zones";
         following.value = traces.peek()?.[index]?.state === "growing";
         if (first !== "late") takeDefault(first, info);
@@ -414,6 +418,8 @@ export function keepNumbers(): void {
     effect(() => {
         const wanted = panel.value === "zones" || drawerTab.value === "zones";
         if (!trace.value || !wanted) return;
-        zoneRows.load(tracePath("zones"), { from: window_.value.from, to: window_.value.to, sort: "self", top: 5000 }, trace.value.generation);
+        const whose = /^([tp])(\d+)$/.exec(panel.value === "zones" ? zonesOf.value : "");
+        const only = whose ? { [whose[1] === "t" ? "track" : "process"]: whose[2] } : {};
+        zoneRows.load(tracePath("zones"), { from: window_.value.from, to: window_.value.to, sort: "self", top: 5000, ...only }, trace.value.generation);
     });
 }

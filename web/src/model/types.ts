@@ -357,6 +357,8 @@ export interface ZoneRow {
     mean: number;
     min: number;
     max: number;
+    p50?: number;
+    p99?: number;
     wait: boolean;
 }
 

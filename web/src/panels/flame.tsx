@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flame graph, root on top: wrappers pale, leaves strong. A click zooms in, the crumbs above lead back.
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { duration, percent, plural } from "../model/format";
 import { WRAPPER_SELF_RATIO } from "../model/styles";
@@ -18,9 +18,12 @@ function idsOf(node: FlameNode, into: Set<number>): Set<number> {
     return into;
 }
 
-const tree = new Resource<FlameNode>(async (answer) => {
+export const callTree = new Resource<FlameNode>(async (answer) => {
     void state.names.value.need(idsOf(answer, new Set()));
 });
+
+/** From the root down to what is called, or from each function up to its callers. */
+export const direction = signal<"down" | "up">("down");
 
 export interface Box {
     node: FlameNode;
@@ -65,7 +68,7 @@ export function neighbour(list: readonly Box[], at: number, key: string): number
 function useTree(direction: string): void {
     useSignalEffect(() => {
         const { from, to } = state.window_.value;
-        if (state.trace.value) tree.load(state.tracePath("flame"), { from, to, direction, min: "0.0005" }, state.trace.value.generation);
+        if (state.trace.value) callTree.load(state.tracePath("flame"), { from, to, direction, min: "0.0005" }, state.trace.value.generation);
     });
 }
 
@@ -118,8 +121,8 @@ function Graph({ root, levels, onZoom, match }: { root: FlameNode; levels: numbe
 /** The first levels, small, for the band. */
 export function Icicle({ levels }: { levels: number }) {
     useTree("down");
-    const root = tree.data.value;
-    if (!root) return <p class="t2">{tree.error.value ?? "Counting …"}</p>;
+    const root = callTree.data.value;
+    if (!root) return <p class="t2">{callTree.error.value ?? "Counting …"}</p>;
     if (!root.children?.length) return <p class="t2">No zones in this window.</p>;
     const open = (path: FlameNode[]) => {
         const name = state.names.value.get(path[path.length - 1]?.name ?? -1);
@@ -129,12 +132,11 @@ export function Icicle({ levels }: { levels: number }) {
 }
 
 export function Flame() {
-    const direction = useSignal<"down" | "up">("down");
     const zoom = useSignal<FlameNode[]>([]);
     const query = useSignal("");
     useTree(direction.value);
-    const top = tree.data.value;
-    if (!top) return <p class="empty">{tree.error.value ?? "Counting …"}</p>;
+    const top = callTree.data.value;
+    if (!top) return <p class="empty">{callTree.error.value ?? "Counting …"}</p>;
     const root = zoom.value[zoom.value.length - 1] ?? top;
     const choose = (next: "down" | "up") => {
         direction.value = next;
@@ -162,7 +164,7 @@ export function Flame() {
                 <input class="filter-field" type="search" placeholder="Tint names" aria-label="Tint names" value={query.value}
                     onInput={(event) => (query.value = event.currentTarget.value)} />
             </div>
-            <div class={`flame ${tree.dim.value ? "dim" : ""}`}>
+            <div class={`flame ${callTree.dim.value ? "dim" : ""}`}>
                 <Graph root={root} levels={200} onZoom={into} {...(query.value ? { match: matcher(query.value) } : {})} />
             </div>
         </>

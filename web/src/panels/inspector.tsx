@@ -8,9 +8,10 @@ import { CompareDetails } from "./comparedetails";
 import { EstimateDetails } from "./estimated";
 import { FindZone } from "./find";
 import { GapDetails, PartDetails } from "./gap";
-import { LostList, TraceCard } from "./card";
+import { LostList } from "./card";
 import { OpDetails, RunDetails } from "./run";
 import { AdviceDetails } from "./advice";
+import { AtRest } from "./rest";
 import { RangeDetails } from "./range";
 import { SetDetails } from "./several";
 import { ZoneDetails } from "./zone";
@@ -37,7 +38,7 @@ function Details({ chosen }: { chosen: Selection | null }) {
         case "advice": return <AdviceDetails index={chosen.index} />;
         case "estimate": return <EstimateDetails index={chosen.index} />;
         case "lost": return <LostList />;
-        default: return <TraceCard />;
+        default: return <AtRest />;
     }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statistics of zones in the window; a row opens Find zone in the inspector.
-import { useSignal } from "@preact/signals";
+import { embedded } from "../model/embedded";
 import { group, percent } from "../model/format";
 import * as state from "../model/state";
 import { fileName, matcher, safeText, shortName } from "../model/text";
 import type { ZoneRow } from "../model/types";
+import { processLabel, trackName } from "../timeline/layout";
 import { durationCell, ShareBar, Table, type Column } from "./table";
 
 const waitFirst = (row: ZoneRow) => (row.wait ? "waiting" : "");
@@ -34,16 +35,42 @@ function columns(largest: number, all: number): Column<ZoneRow>[] {
         },
         { id: "total", label: "total", width: 92, narrowOut: true, value: (row) => row.total, cell: (row) => durationCell(row.total) },
         { id: "mean", label: "mean", width: 84, narrowOut: true, value: (row) => row.mean, cell: (row) => durationCell(row.mean) },
+        { id: "p50", label: "p50", width: 84, narrowOut: true, value: (row) => row.p50 ?? null, cell: (row) => durationCell(row.p50) },
+        { id: "p99", label: "p99", width: 84, narrowOut: true, value: (row) => row.p99 ?? null, cell: (row) => durationCell(row.p99) },
+        { id: "max", label: "max", width: 84, narrowOut: true, value: (row) => row.max, cell: (row) => durationCell(row.max) },
         { id: "min", label: "min", width: 84, optional: true, value: (row) => row.min, cell: (row) => durationCell(row.min) },
-        { id: "max", label: "max", width: 84, optional: true, value: (row) => row.max, cell: (row) => durationCell(row.max) },
     ];
+}
+
+/** Of which thread or process: a choice where there are several. */
+function WhoseZones() {
+    const info = state.trace.value;
+    if (!info || embedded) return null;
+    const tracks = info.tracks.filter((track) => track.zones > 0 && track.parent === null);
+    if (tracks.length < 2) return null;
+    const processes = info.processes.filter((process) => tracks.some((track) => track.process === process.id));
+    return (
+        <select class="grouping" aria-label="Zones of" value={state.zonesOf.value} onChange={(event) => (state.zonesOf.value = event.currentTarget.value)}>
+            <option value="">of all threads</option>
+            {processes.map((process) => {
+                const inside = tracks.filter((track) => track.process === process.id);
+                const label = processLabel(process) || `process ${process.pid}`;
+                return (
+                    <optgroup key={process.id} label={safeText(label)}>
+                        {processes.length > 1 && <option value={`p${process.id}`}>{safeText(`all of ${label} (${process.pid})`)}</option>}
+                        {inside.map((track) => <option key={track.id} value={`t${track.id}`}>{safeText(trackName(track))}</option>)}
+                    </optgroup>
+                );
+            })}
+        </select>
+    );
 }
 
 export function ZoneTable({ full }: { full?: boolean }) {
     const data = state.zoneRows.data.value;
     void state.names.value.version.value;
-    const filter = useSignal("");
-    const match = matcher(filter.value);
+    const filter = state.zoneFilter;
+    const match = matcher(full ? filter.value : "");
     const all = data?.rows ?? [];
     const rows = all.filter((row) => match(row.text) || match(row.file ?? ""));
     const chosen = state.selection.value;
@@ -58,7 +85,7 @@ export function ZoneTable({ full }: { full?: boolean }) {
     return (
         <>
             <div class="panel-head">
-                <b>{group(data?.count ?? 0)} functions</b><span class="fill" />
+                <b>{group(data?.count ?? 0)} functions</b><WhoseZones /><span class="fill" />
                 <input class="filter-field" type="search" placeholder="Filter zones" aria-label="Filter zones" value={filter.value}
                     onInput={(event) => (filter.value = event.currentTarget.value)} />
             </div>

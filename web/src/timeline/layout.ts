@@ -315,7 +315,7 @@ function addCores(building: Building, device: TrackInfo, cores: readonly TrackIn
     if (!node.folded) addTracks(building, cores, 3, "device");
 }
 
-function processLabel(process: ProcessInfo): string {
+export function processLabel(process: ProcessInfo): string {
     const [program = "", ...rest] = process.command.split(" ");
     return [fileName(program), ...rest.map((word) => (word.startsWith("/") ? fileName(word) : word))].join(" ");
 }
