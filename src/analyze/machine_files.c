@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/open_regular.h"
 #include "text/json/reader.h"
 
 /* A description of a chip is a few kilobytes. */
@@ -149,9 +150,10 @@ out:
 static int read_file(struct machine_set *set, const char *path, struct error *err)
 {
     struct bytes text = {0};
-    FILE *file = fopen(path, "re");
+    struct error local = {0};
+    FILE *file = open_regular_stream(path, &local);
     if (!file)
-        return error_set_errno(err, errno, "cannot read the machine file %s", path);
+        return error_set(err, local.code, "cannot read the machine file %s", local.message);
     while (!feof(file) && !ferror(file) && text.length <= FILE_BYTES_MAX && bytes_reserve(&text, 65536))
         text.length += fread(text.data + text.length, 1, 65536, file);
     bool failed = ferror(file) || text.failed;

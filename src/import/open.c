@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/count_of.h"
+#include "base/open_regular.h"
 #include "import/iree/profile.h"
 #include "import/mlir/bytecode.h"
 #include "import/mlir/folder.h"
@@ -119,7 +120,7 @@ enum import_kind import_guess(const char *path)
     size_t i = 0;
     if (strcmp(path, "-") == 0)
         return IMPORT_UNKNOWN;
-    FILE *stream = fopen(path, "re");
+    FILE *stream = open_regular_stream(path, NULL);
     if (stream) {
         file.is_readable = true;
         file.length = fread(file.data, 1, sizeof file.data, stream);

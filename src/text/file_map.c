@@ -2,13 +2,13 @@
 #include "text/file_map.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/open_regular.h"
 
 static int read_whole(struct file_map *map, int descriptor, const char *path, struct error *err)
 {
@@ -39,13 +39,11 @@ int file_map_open(struct file_map *map, const char *path, struct error *err)
     struct stat status;
     int result = 0;
     *map = (struct file_map){0};
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = open_regular_or_pipe(path, err);
     if (descriptor < 0)
-        return error_set_errno(err, errno, "%s", path);
+        return descriptor;
     if (fstat(descriptor, &status) != 0) {
         result = error_set_errno(err, errno, "%s", path);
-    } else if (S_ISDIR(status.st_mode)) {
-        result = error_set_errno(err, EISDIR, "%s", path);
     } else if (S_ISREG(status.st_mode) && status.st_size > 0) {
         void *at = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (at == MAP_FAILED) {

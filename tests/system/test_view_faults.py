@@ -3,9 +3,12 @@
 that ask for the impossible or for too much."""
 
 import contextlib
+import http.client
 import json
 import os
+import resource
 import socket
+import time
 import unittest
 
 import harness
@@ -225,6 +228,68 @@ class Floods(LiveCase):
             with contextlib.closing(connection):
                 connection.sendall(self.signed(b"GET /api/t/0/flame HTTP/1.1\r\nHost: localhost\r\n\r\n"))
         self.assertEqual(self.get("/api/t/0/zones")["zones"], 60000)
+
+    def test_no_descriptor_is_left(self):
+        """More connections than it may have open: it neither serves nor spins until some are closed."""
+        self.serve(self.small_trace(), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)))
+        began = time.monotonic()
+        connections = [self.connect() for _ in range(80)]
+        time.sleep(1)  # in which it would try again as often as it can
+        for connection in connections:
+            connection.close()
+        harness.wait_until(lambda: self.is_served(), "connections are taken again")
+        pauses = self.metric("opscope_accept_pauses_total")
+        self.assertGreaterEqual(pauses, 1)
+        self.assertLess(pauses, 80 + 10 * (time.monotonic() - began))
+
+    def is_served(self):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return self.ask("/api/traces")[0] == 200
+        return False
+
+    def test_an_answer_that_needs_too_much_memory(self):
+        lines = [("track", "main", 1), ("zone", 0, 0, 300, "z")]
+        self.serve(self.trace(*lines, *(("message", i, "x" * 2500) for i in range(40000))), "--memory", "64M")
+        answer = self.get("/api/t/0/points", 503)
+        self.assertIn("more memory than this server may take", answer["error"])
+        self.assertIn("--memory", answer["error"])
+        self.assertEqual(self.get("/api/t/0/points?from=0&to=3")["total"], 4)
+        self.assertEqual(self.get("/api/t/0/zones")["zones"], 1)
+
+
+class NoFiles(ServerCase):
+    """What is no file is neither waited for nor read."""
+
+    def test_a_served_trace_is_replaced_by_something_else(self):
+        for number, (kind, make) in enumerate((("a FIFO (named pipe)", os.mkfifo), ("a device", lambda path: os.symlink("/dev/zero", path)),
+                                               ("a folder", os.mkdir), ("a socket", self.bind))):
+            path = self.small_trace(f"made{number}.opscope")
+            self.serve(path)
+            self.get("/api/t/0/zones")
+            make(path + ".new")
+            os.unlink(path)
+            os.rename(path + ".new", path)
+            harness.wait_until(lambda: self.get("/api/traces")["traces"][0]["state"] == "replaced", "it is seen")
+            self.assertIn(f"is {kind}, not a file", self.get("/api/traces")["traces"][1]["error"])
+            self.assertIn(self.ask("/api/t/1/trace")[0], (404, 500))
+            self.assertEqual(self.get("/api/t/0/zones")["zones"], 4)  # what was open stays
+            self.stop()
+
+    def bind(self, path):
+        with socket.socket(socket.AF_UNIX) as one:
+            one.bind(path)
+
+    def test_commands_say_what_it_is(self):
+        os.mkfifo(self.path("t.opscope"))
+        os.mkfifo(self.path("machine.json"))
+        for words in (("summary",), ("info",), ("zones",), ("ops",), ("view", "--html", self.path("x.html")), ("view",),
+                      ("export", "--format", "csv", "-o", self.path("x"))):
+            done = self.opscope(*words, self.path("t.opscope"))
+            self.assert_status(done, 2)
+            self.assertIn(f"{self.path('t.opscope')} is a FIFO (named pipe), not a file", done.stderr)
+        self.assertIn("is a device, not a file", self.opscope("summary", "/dev/zero").stderr)
+        done = self.opscope("report", "--machine", self.path("machine.json"), self.small_trace())
+        self.assertIn(f"{self.path('machine.json')} is a FIFO (named pipe), not a file", done.stderr)
 
 
 if __name__ == "__main__":

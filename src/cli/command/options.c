@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/count_of.h"
+#include "base/open_regular.h"
 #include "cli/command/command.h"
 #include "text/suggest.h"
 #include "text/values.h"
@@ -205,7 +206,7 @@ static bool is_there(const char *path)
 static bool is_trace(const char *path)
 {
     char magic[MAGIC_BYTES];
-    FILE *file = fopen(path, "rbe");
+    FILE *file = open_regular_stream(path, NULL);
     bool is_it = file && fread(magic, 1, sizeof magic, file) == sizeof magic &&
                  memcmp(magic, SEGMENT_MAGIC, sizeof magic) == 0;
     if (file)

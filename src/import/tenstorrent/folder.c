@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/count_of.h"
+#include "base/open_regular.h"
 #include "text/file_map.h"
 #include "import/tenstorrent/recorded_join.h"
 #include "import/tenstorrent/tenstorrent.h"
@@ -74,7 +75,7 @@ static enum file_kind kind_of(const char *path)
 {
     static const char report[] = "GLOBAL CALL COUNT,METAL TRACE ID,METAL TRACE REPLAY SESSION ID,DEVICE ID";
     char begin[sizeof report];
-    FILE *file = fopen(path, "re");
+    FILE *file = open_regular_stream(path, NULL);
     if (!file)
         return FILE_OTHER;
     size_t n = fread(begin, 1, sizeof begin, file);

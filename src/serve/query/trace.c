@@ -193,7 +193,7 @@ static int measure_tracks(struct serve_trace *st, struct serve_facts *facts, str
         if (runs || trace_track_zone_count(st->trace, track) == 0)
             continue;
         int status = trace_lod(st->trace, track, 0, st->start_ns, st->end_ns, BUSY_PIXELS, &st->rows, err);
-        if (status == -ENOMEM)
+        if (status == -ENOMEM || status == -ECANCELED)
             return status;
         for (size_t i = 0; status == 0 && i < st->rows.count; i++)
             facts->busy_ns[track] += st->rows.rows[i].busy_ns;
@@ -348,17 +348,17 @@ static void add_ratios(struct serve_trace *st, const struct zone_rows *rows, siz
 }
 
 /* Damaged blocks are counted by the reader: their names are painted as those of zones. */
-static void find_ops(struct serve_trace *st, size_t names)
+static int find_ops(struct serve_trace *st, size_t names, struct error *err)
 {
     static const uint32_t types[] = {TRACE_BLOCK_OPS, TRACE_BLOCK_RUNS};
     struct trace_rows rows = {0};
-    struct error err = {0};
+    int status = 0;
     for (unsigned t = 0; t < COUNT_OF(types); t++) {
         const struct trace_block_filter filter = {.type = types[t]};
         const struct trace_block *block;
         size_t position = 0;
-        while ((block = trace_next_block(st->trace, &filter, &position))) {
-            if (trace_decode_rows(st->trace, block, &rows, &err))
+        while (status != -ECANCELED && (block = trace_next_block(st->trace, &filter, &position))) {
+            if ((status = trace_decode_rows(st->trace, block, &rows, err)))
                 continue;
             for (size_t i = 0; i < rows.count; i++) {
                 uint32_t name = types[t] == TRACE_BLOCK_OPS ? rows.ops[i].name : rows.runs[i].name;
@@ -368,6 +368,7 @@ static void find_ops(struct serve_trace *st, size_t names)
         }
     }
     trace_rows_free(&rows);
+    return status == -ECANCELED ? status : 0;
 }
 
 /* From all blocks of zones where they are few, else from some that are spread evenly: it decides how strongly a name is
@@ -385,17 +386,21 @@ int serve_trace_name_ratios(struct serve_trace *st, struct error *err)
     st->name_ratios = calloc(names + 1, sizeof *st->name_ratios);
     if (!st->name_ratios)
         return error_no_memory(err, "the names");
-    while ((block = trace_next_block(st->trace, &filter, &position))) {
+    int status = 0;
+    while (status != -ECANCELED && (block = trace_next_block(st->trace, &filter, &position))) {
         if (at++ % step)
             continue;
-        if (trace_decode_zones(st->trace, block,
-                               TRACE_COLUMN_DURATION | TRACE_COLUMN_CHILD | TRACE_COLUMN_NAME, &rows,
-                               err) == 0)
+        status = trace_decode_zones(
+            st->trace, block, TRACE_COLUMN_DURATION | TRACE_COLUMN_CHILD | TRACE_COLUMN_NAME, &rows, err);
+        if (!status)
             add_ratios(st, &rows, names);
     }
     zone_rows_free(&rows);
-    find_ops(st, names);
-    return 0;
+    if (status == -ECANCELED || (status = find_ops(st, names, err)) != 0) {
+        free(st->name_ratios);
+        st->name_ratios = NULL;
+    }
+    return status == -ECANCELED ? status : 0;
 }
 
 int serve_trace_waits(struct serve_trace *st, struct error *err)

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/open_regular.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -297,21 +297,18 @@ static int start(struct csv_reader *r, struct error *err)
 
 int csv_open(struct csv_reader *r, const char *path, struct error *err)
 {
-    struct stat about;
     *r = (struct csv_reader){.path = path};
     if (strcmp(path, "-") == 0) {
         r->path = "standard input";
         r->descriptor = STDIN_FILENO;
     } else {
-        r->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+        r->descriptor = open_regular_or_pipe(path, err);
         r->owns_descriptor = true;
     }
+    if (r->descriptor == -ENOENT || r->descriptor == -EACCES)
+        return error_set_errno(err, -r->descriptor, "cannot open %s", path);
     if (r->descriptor < 0)
-        return error_set_errno(err, errno, "cannot open %s", path);
-    if (fstat(r->descriptor, &about) == 0 && S_ISDIR(about.st_mode)) {
-        csv_close(r);
-        return error_set(err, EISDIR, "%s is a folder, not a CSV file", path);
-    }
+        return r->descriptor;
     int status = start(r, err);
     if (status)
         csv_close(r);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/open_regular.h"
 
 /* --- bytes --- */
 
@@ -352,17 +353,12 @@ int trace_open(struct trace **out, const char *path, unsigned flags, struct erro
     *out = NULL;
     if (!t)
         return error_set_errno(err, ENOMEM, "%s", path);
-    t->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    int code = t->fd < 0 || fstat(t->fd, &status) != 0 ? errno : 0;
-    if (!code && S_ISDIR(status.st_mode))
-        code = EISDIR;
-    if (code) {
+    int result = t->fd = open_regular(path, err);
+    if (result >= 0 && fstat(t->fd, &status) != 0)
+        result = error_set_errno(err, errno, "%s", path);
+    if (result < 0) {
         trace_close(t);
-        return error_set_errno(err, code, "%s", path);
-    }
-    if (!S_ISREG(status.st_mode)) {
-        trace_close(t);
-        return error_set(err, EINVAL, "%s: not a file that can be read at any place", path);
+        return result;
     }
     t->size = (uint64_t)status.st_size;
     return open_trace(out, t, err);
