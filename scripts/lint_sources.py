@@ -50,7 +50,7 @@ LAYERS = {
     "src/session": ["base"],
     "src/record": ["session", "base", "opscope"],
     "src/trace": ["base"],
-    "src/collect": ["session", "trace", "base"],
+    "src/collect": ["session", "trace", "text", "base"],
     "src/ops": ["trace", "text", "base"],
     "src/import": ["ops", "trace", "text", "base"],
     "src/analyze": ["ops", "trace", "text", "base"],

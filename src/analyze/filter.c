@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "analyze/labels.h"
-#include "analyze/sourcefiles.h"
+#include "analyze/source/files.h"
 
 #define LISTED_CANDIDATES 5u
 

@@ -23,6 +23,7 @@ struct collect_options {
     bool is_json;
     bool is_quiet;
     bool is_detached;
+    bool no_source;
 };
 
 static const char *const on_full_choices[] = {"drop", "wait", NULL};
@@ -54,6 +55,7 @@ static const struct command_option options_table[] = {
      .choices = on_full_choices,
      .offset = FIELD(on_full),
      .help = "When that memory is full: drop zones, or let the program wait, as for opscope run."},
+    OPTION_RECORD_NO_SOURCE(FIELD(no_source)),
     OPTION_MAX_SIZE(FIELD(max_size_bytes)),
     OPTION_MIN_DURATION(FIELD(min_duration_ns)),
     {.name = "detach",
@@ -143,6 +145,7 @@ static int run(const struct command *command, int argc, char **argv)
         .max_size_bytes = o.max_size_bytes,
         .min_duration_ns = o.min_duration_ns,
         .on_full = o.on_full,
+        .no_source = o.no_source,
         .notice = command_say_notice,
         .stop_fd = STDIN_FILENO,
         .watched_pid = (int64_t)o.pid,

@@ -5,22 +5,35 @@
 #include "cli/command/command.h"
 #include "serve/mcp/mcp.h"
 
+struct mcp_options {
+    struct text_list source_folders;
+};
+
 static int run(const struct command *command, int argc, char **argv)
 {
+    struct mcp_options options = {0};
     struct command_line line;
     struct mcp *mcp;
     struct error err = {0};
-    int status = command_parse(command, argc, argv, NULL, &line);
+    int status = command_parse(command, argc, argv, &options, &line);
     if (status != COMMAND_CONTINUE)
         return status;
     if (mcp_open(&mcp, (const char *const *)line.values, (size_t)line.count, &err) != 0)
         return command_fail(command, &err);
+    mcp_set_source_folders(mcp, &options.source_folders);
     if (isatty(STDIN_FILENO))
         command_say("opscope mcp: this is for programs, one JSON-RPC message per line; Ctrl+D ends it");
     status = mcp_serve(mcp, STDIN_FILENO, STDOUT_FILENO, &err);
     mcp_close(mcp);
     return status ? command_fail(command, &err) : EXIT_OK;
 }
+
+static const struct command_option mcp_options[] = {
+    OPTION_SOURCE_FOLDER("source", OPTION_FIELD(struct mcp_options, source_folders)),
+    {0},
+};
+
+static const struct option_table mcp_table = {"Options", mcp_options};
 
 static const struct command_argument arguments[] = {
     {.name = "FILE",
@@ -49,14 +62,16 @@ const struct command command_mcp = {
     .name = "mcp",
     .group = COMMAND_GROUP_LOOK,
     .summary = "Let a coding assistant ask about traces (Model Context Protocol)",
-    .usage = (const char *const[]){"[FILE ...]", NULL},
+    .usage = (const char *const[]){"[options] [FILE ...]", NULL},
     .description =
         "Answers the Model Context Protocol on standard input and output, until the input ends. An assistant "
         "starts it by itself once it is in its configuration.\n\nThe tools are traces, summary, zones, ops, "
         "report, gaps, diff and source; they have the figures of the commands of these names. An answer has at most 32 "
-        "KiB; it says its units, what the recording lost, and what was left out. source shows files that the trace "
-        "names, and no others. Nothing is written, and nothing is sent elsewhere.\n\ndocs/mcp.md has the tools, "
+        "KiB; it says its units, what the recording lost, and what was left out. source shows lines that the "
+        "recording took along; no file that a trace names is opened, but those inside folders of --source. Nothing is "
+        "written, and nothing is sent elsewhere.\n\ndocs/mcp.md has the tools, "
         "their arguments, and the configuration of assistants.",
+    .options = {{&mcp_table, 0}},
     .arguments = arguments,
     .exits = exits,
     .examples = examples,

@@ -26,6 +26,8 @@ static int check_options(const struct command *command, const struct report_opti
                                    options->compat);
     if (options->no_source && !options->html)
         return command_usage_error(command, "--no-source goes with --html");
+    if (options->source_folders.count && !options->html)
+        return command_usage_error(command, "--source goes with --html");
     if (options->compat && (options->html || options->output.json))
         return command_usage_error(command, "--compat writes text and CSV: no --html, no --json");
     if (options->compat && options->group_by > PERF_BY_CATEGORY)
@@ -191,6 +193,7 @@ static int write_page(const struct report_options *options, const struct perf_op
     st.machine = options->machine;
     st.report = wanted;
     st.has_no_source = options->no_source;
+    st.source_folders = &options->source_folders;
     status = snapshot_write(&st, "overview", options->html, err);
     serve_trace_close(&st);
     return status;
@@ -464,6 +467,7 @@ static const struct command_option file_options[] = {
         "and advice, whatever --top and --no-advice say; of a trace also source lines around the places in its "
         "tables."),
     OPTION_NO_SOURCE(FIELD(no_source)),
+    OPTION_SOURCE_FOLDER("source", FIELD(source_folders)),
     {.name = "summary-file",
      .type = OPTION_TEXT,
      .argument = "BASE",

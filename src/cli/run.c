@@ -48,6 +48,7 @@ struct run_options {
     struct session_capture capture;
     bool is_paused;
     bool keep_session;
+    bool no_source;
     bool wait_all;
     bool no_tracy;
     bool is_quiet;
@@ -192,6 +193,7 @@ static const struct command_option options_table[] = {
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct run_options, wait_all),
      .help = "After the command has ended, go on until its last recorded descendant has."},
+    OPTION_RECORD_NO_SOURCE(OPTION_FIELD(struct run_options, no_source)),
     {.name = "keep-session",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct run_options, keep_session),
@@ -483,6 +485,7 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
         .is_paused = o->is_paused,
         .capture = o->capture,
         .keep_session = o->keep_session,
+        .no_source = o->no_source,
         .wait_all = o->wait_all,
         .records_tracy = !o->no_tracy,
         .tracy_dialect = o->tracy_protocol ? &o->tracy_dialect : NULL,
@@ -702,6 +705,9 @@ const struct command command_run = {
         "run makes a session of its own: what it starts is recorded there and not in the outer "
         "trace. If no session "
         "can be made, COMMAND runs all the same, and a line says that it was not recorded.\n\n"
+        "When it has ended, the lines around the places that were recorded are read from their files, and are in "
+        "the trace: who looks at it needs no files, and opens none. "
+        "--no-source leaves them out.\n\n"
         "At the end a line says what was recorded; on a terminal, the screen of opscope summary follows.\n\n"
         "With --view, the page is served by a process of its own that reads the growing file: however slow its viewers "
         "are, or if it dies, the recording goes on as without them. The first Ctrl+C is COMMAND's, as always; when "

@@ -19,6 +19,7 @@ struct view_options {
     uint64_t port, timeout_ns, memory_bytes;
     const char *listen, *html, *token_file;
     bool open, until_eof, no_source;
+    struct text_list source_folders;
 };
 
 /* A page of our own that leads to the link, readable by this user alone: arguments of a program are everybody's to
@@ -62,6 +63,7 @@ static int write_snapshot(const struct view_options *options, const char *trace_
     if (status)
         return status;
     st.has_no_source = options->no_source;
+    st.source_folders = &options->source_folders;
     status = snapshot_write(&st, "overview", options->html, err);
     serve_trace_close(&st);
     return status;
@@ -101,6 +103,7 @@ static int run(const struct command *command, int argc, char **argv)
                                           .port = (uint32_t)options.port,
                                           .memory_bytes = options.memory_bytes,
                                           .timeout_ns = options.timeout_ns,
+                                          .source_folders = &options.source_folders,
                                           .until_eof = options.until_eof};
     if (server_open(&server, &served, &err) != 0)
         return command_fail(command, &err);
@@ -170,8 +173,9 @@ static const struct command_option view_options[] = {
         "html", OPTION_FIELD(struct view_options, html),
         "Write the page with the trace into this file instead (- is standard output) and end: it needs no "
         "server and no network. Of more than 200,000 zones and runs the shortest are drawn summed up. Source lines "
-        "around the places in its tables are in it, where they can be read here."),
+        "around the places in its tables are in it, as far as the trace holds them."),
     OPTION_NO_SOURCE(OPTION_FIELD(struct view_options, no_source)),
+    OPTION_SOURCE_FOLDER("source", OPTION_FIELD(struct view_options, source_folders)),
     {0},
 };
 

@@ -16,6 +16,7 @@ struct zones_options {
     struct output_options output;
     unsigned by, sort;
     bool reverse, by_test, source;
+    struct text_list source_folders;
     struct row_options rows;
     const char *split, *callers, *callees;
 };
@@ -259,6 +260,8 @@ static int check(const struct command *command, const struct zones_options *opti
     if (options->by_test + options->source + !!options->callers + !!options->callees > 1)
         return command_usage_error(command,
                                    "--by-test, --source, --callers and --callees exclude each other");
+    if (options->source_folders.count && !options->source)
+        return command_usage_error(command, "--source-dir goes with --source");
     if (options->split && !options->by_test)
         return command_usage_error(command, "--split goes with --by-test");
     if (other && options->by)
@@ -270,8 +273,10 @@ static int check(const struct command *command, const struct zones_options *opti
 
 static int show_other(struct view *view, const struct zones_options *options, struct error *err)
 {
-    struct zones_choice choice = {
-        .sort = sort_choices[options->sort], .reverse = options->reverse, .top = options->rows.top};
+    struct zones_choice choice = {.sort = sort_choices[options->sort],
+                                  .reverse = options->reverse,
+                                  .top = options->rows.top,
+                                  .source_folders = &options->source_folders};
     if (options->by_test)
         return zones_show_tests(view, &choice, options->split, err);
     if (options->source)
@@ -354,6 +359,7 @@ static const struct command_option zones_options[] = {
      .offset = OPTION_FIELD(struct zones_options, source),
      .help = "Times of lines beside their text, for traces that were recorded line by line "
              "(run --python-trace lines, python3 -m opscope -l). --name chooses functions."},
+    OPTION_SOURCE_FOLDER("source-dir", OPTION_FIELD(struct zones_options, source_folders)),
     {0},
 };
 
@@ -397,8 +403,8 @@ const struct command command_zones = {
         "a line says how many and why.\n\n"
         "--by-test and --source show other tables. A line's total is the time from when it was reached until the "
         "next line of its function was, calls included; self is without the zones inside, and share is of the "
-        "lines of its function. The text of a line comes from its file, where that is there and was not changed "
-        "after the recording.",
+        "lines of its function. The text of a line is in the trace, unless that was recorded with "
+        "--no-source.",
     .options = {{&zones_table, 0},
                 {&row_option_table, OPTION_FIELD(struct zones_options, rows)},
                 {&filter_option_table, OPTION_FIELD(struct zones_options, filter)},

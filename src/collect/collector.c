@@ -174,6 +174,9 @@ void collector_free(struct collector *c)
     map_free(&c->seen_refusals);
     map_free(&c->seen_broken);
     map_free(&c->seen_segments);
+    map_free(&c->foreign_names);
+    for (size_t i = 0; i < c->folder_count; i++)
+        free(c->folders[i]);
     clock_map_free(&c->clock);
     bytes_free(&c->scratch);
     free(c);
@@ -564,6 +567,7 @@ void collector_file_appeared(struct collector *c, const char *name)
     session_segment_beat(segment, clock_raw_ns());
     c->sources[c->source_count++] = s;
     pause_source(s);
+    sources_note_folder(c, segment);
 }
 
 /* Does a process of the segment still have it in its memory? */

@@ -66,6 +66,10 @@ bool collector_is_idle(const struct collector *c);
 /* Closes all segments, takes everything that is left, finishes all tracks. The writer stays the caller's. */
 void collector_finish(struct collector *c);
 
+/* Takes lines of source files into the trace: those around all places that were defined so far (sourcelines.c).
+ * Call when everything is recorded. */
+void collector_take_sources(struct collector *c);
+
 const struct collector_stats *collector_get_stats(struct collector *c);
 
 #endif

@@ -98,6 +98,7 @@ struct open_op {
 
 /* Damaged, unmatched, too deep, ended late: one row per chunk and reason, however often a program repeats it. */
 #define TRACK_LOSS_REASONS 4u
+#define MAX_WORKING_FOLDERS 16u
 
 struct
     fiber { /* what one stack of a thread has open while another runs: the fields of struct track of that name */
@@ -267,12 +268,19 @@ struct collector {
     struct session_rows known_rows;                       /* of `taken`, that the file has or will have */
     bool taking_is_undone;                                /* the ledger's taking_chunk was not marked */
     struct map seen_refusals, seen_broken, seen_segments; /* pids, hashes of file names, ids */
+    struct map foreign_names;           /* of segments of another user, by their id in the trace */
+    bool has_foreign;                   /* there were such */
+    char *folders[MAX_WORKING_FOLDERS]; /* in which processes worked when they were first seen */
+    size_t folder_count;
     char host[256];
     struct bytes scratch;
     struct collector_stats stats;
     trace_open_zones_fn list_more_open; /* NULL: none */
     void *more_open_context;
 };
+
+/* sourcelines.c */
+void sources_note_folder(struct collector *c, const struct session_segment *segment); /* of a new segment */
 
 /* processes.c */
 uint32_t collector_define_process(struct collector *c, const struct trace_process *process);

@@ -335,6 +335,7 @@ static void stop_recording(struct run *r)
     if (r->tracy)
         r->result->stats.threads += tracy_live_threads(r->tracy);
     r->result->elapsed_ns = clock_raw_ns() - r->start_ns;
+    collector_take_sources(r->collector); /* before that: what is imported may name anybody's files */
     if (r->options->before_finish)
         r->options->before_finish(r->options->finish_context, r->writer);
     int status = trace_writer_finish(r->writer, &err);
@@ -425,6 +426,9 @@ static void set_up_collection(struct run *r, struct error *err)
         r->collector = NULL;
         return;
     }
+    const char *no_source = getenv("OPSCOPE_NO_SOURCE");
+    if (r->options->no_source || (no_source && *no_source && strcmp(no_source, "0") != 0))
+        session_folder_leave_sources_out(&r->folder);
     snprintf(r->result->session_path, sizeof r->result->session_path, "%s", r->folder.path);
     if (r->options->wait_all)
         watch_folder(r);

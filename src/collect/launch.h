@@ -31,6 +31,7 @@ struct launch_options {
     bool is_paused;           /* record nothing until somebody asks for it */
     struct session_capture capture;
     bool keep_session;
+    bool no_source; /* no source lines in the trace */
     bool wait_all;
     bool records_tracy;                        /* also programs built with Tracy, as they are */
     const struct tracy_dialect *tracy_dialect; /* NULL: found by trying */

@@ -89,6 +89,7 @@ int recover_session(const char *session, const char *output, bool keep_session, 
         status = collector_create(&collector, &folder, writer, COLLECTOR_RECOVER, err);
     if (!status) {
         collector_finish(collector);
+        collector_take_sources(collector);
         result->stats = *collector_get_stats(collector);
         result->size_bytes = trace_writer_size_bytes(writer);
         status = trace_writer_finish(writer, err);

@@ -79,6 +79,8 @@ uint32_t source_name(struct source *s, uint32_t id)
     if (id < s->name_capacity && s->names[id])
         return s->names[id] - 1;
     uint32_t trace_id = define_name(s, id);
+    if (session_segment_is_foreign(s->segment))
+        map_put(&s->collector->foreign_names, trace_id, 0);
     size_t had = s->name_capacity;
     if (id <= SESSION_MAX_NAMES &&
         array_reserve(&s->names, &s->name_capacity, (size_t)id + 1, sizeof *s->names)) {

@@ -32,7 +32,7 @@ static const struct table_column columns[COLUMNS] = {
     [COLUMN_SOURCE] = {.key = "source", .title = "source", .shrink = 24},
 };
 
-const struct source_text *source_files_get(struct source_files *files, const char *path, struct error *err)
+const struct source_text *source_lists_get(struct source_lists *files, const char *path, struct error *err)
 {
     for (size_t i = files->count; i > 0; i--)
         if (strcmp(files->items[i - 1].path, path) == 0)
@@ -41,9 +41,9 @@ const struct source_text *source_files_get(struct source_files *files, const cha
         error_set_errno(err, ENOMEM, "%s", path);
         return NULL;
     }
-    struct source_file *file = &files->items[files->count];
-    *file = (struct source_file){.path = path};
-    if (source_text_load(&file->text, path, files->recorded_ns, err) != 0)
+    struct source_list *file = &files->items[files->count];
+    *file = (struct source_list){.path = path};
+    if (source_lines_get(&file->text, files->trace, files->folders, path, err) != 0)
         return NULL;
     files->count++;
     return &file->text;
@@ -93,12 +93,12 @@ static void add_unreached(struct table *table, const struct source_text *text, u
     }
 }
 
-void source_files_free(struct source_files *files)
+void source_lists_free(struct source_lists *files)
 {
     for (size_t i = 0; i < files->count; i++)
         source_text_free(&files->items[i].text);
     free(files->items);
-    *files = (struct source_files){0};
+    *files = (struct source_lists){0};
 }
 
 void lines_table_init(struct table *table)

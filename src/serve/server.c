@@ -408,6 +408,7 @@ int server_open(struct server **out, const struct server_options *options, struc
     server->timeout_ns = options->timeout_ns ? options->timeout_ns : SERVER_TIMEOUT_NS;
     server->connections = calloc(SERVER_CONNECTIONS, sizeof(struct connection *));
     int status = server->connections ? 0 : error_no_memory(err, "the server");
+    server->traces.source_folders = options->source_folders;
     if (!status)
         status = traces_open(&server->traces, options->paths, options->path_count, err);
     if (!status)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/text_list.h"
 
 struct server;
 
@@ -21,7 +22,8 @@ struct server_options {
     uint64_t
         memory_bytes; /* most that it may take; 0: half of the machine's, and SERVER_USUAL_MEMORY at least */
     uint64_t timeout_ns; /* of clients that are idle, slow to ask or slow to read; 0: SERVER_TIMEOUT_NS */
-    bool until_eof;      /* end when standard input does, which has to be a pipe */
+    const struct text_list *source_folders; /* of --source; NULL: none */
+    bool until_eof;                         /* end when standard input does, which has to be a pipe */
 };
 
 #define SERVER_TIMEOUT_NS UINT64_C(30000000000)

@@ -115,6 +115,7 @@ static void take_trace(const struct traces *traces, struct traces_entry *entry,
     }
     entry->trace = *opened;
     entry->trace.generation = entry->generation;
+    entry->trace.source_folders = traces->source_folders;
     for (size_t i = 0; i < traces->count; i++) {
         if (traces->entries[i] == entry)
             entry->trace.id = (uint32_t)i;

@@ -35,6 +35,7 @@ struct traces { /* zero-initialise */
     bool is_live; /* pages follow: writers are asked to write at once */
     /* no paths: recordings that run, and the traces of the working folder; new ones are added */
     bool is_folder;
+    const struct text_list *source_folders; /* of all of them; NULL: none */
 };
 
 /* A block of this trace, which is open, may be damaged: opens what is whole of it in its place, unless that was done

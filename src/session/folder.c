@@ -89,6 +89,19 @@ void session_folder_make_spares(const struct session_folder *folder)
     }
 }
 
+/* A file of its own: the layout of the control file stays. */
+void session_folder_leave_sources_out(const struct session_folder *folder)
+{
+    int fd = openat(folder->fd, SESSION_NO_SOURCE, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
+bool session_folder_leaves_sources_out(const struct session_folder *folder)
+{
+    return faccessat(folder->fd, SESSION_NO_SOURCE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int session_folder_create(struct session_folder *folder, struct error *err)
 {
     folder->fd = folder->control_fd = -1;

@@ -31,6 +31,10 @@ int session_folder_open(struct session_folder *folder, const char *path, bool *i
 int session_folder_pause(const struct session_folder *folder, bool is_paused, uint32_t *unreachable,
                          struct error *err);
 
+/* Whether its trace gets no source lines, also when it is recovered; and that it shall not. */
+void session_folder_leave_sources_out(const struct session_folder *folder);
+bool session_folder_leaves_sources_out(const struct session_folder *folder);
+
 void session_folder_close(struct session_folder *folder);
 /* Deletes the folder and what is in it, never following links. */
 int session_folder_remove(const char *path, struct error *err);

@@ -21,6 +21,7 @@ struct chunk_seen { /* what we know of a chunk, whatever its descriptor says */
 struct session_segment {
     uint8_t *memory;
     bool is_mapped;
+    bool is_foreign;
     struct guard *guard;
     struct segment_header header; /* copy from when it was opened */
     struct segment_layout layout;
@@ -76,6 +77,7 @@ int session_segment_open(struct session_segment **out, int folder_fd, const char
         status = check_header(s, (size_t)st.st_size, session_id, err);
     }
     if (!status) {
+        s->is_foreign = st.st_uid != geteuid();
         s->memory = mmap(NULL, s->layout.total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
         s->is_mapped = s->memory != MAP_FAILED;
         s->guard = s->is_mapped ? guard_add(s->memory, s->layout.total) : NULL;
@@ -138,6 +140,11 @@ const struct segment_header *session_segment_header(const struct session_segment
 const char *session_segment_name(const struct session_segment *s)
 {
     return s->name;
+}
+
+bool session_segment_is_foreign(const struct session_segment *s)
+{
+    return s->is_foreign;
 }
 
 void session_segment_beat(struct session_segment *s, uint64_t raw_ns)

@@ -23,6 +23,7 @@ bool session_segment_is_dead(
     const struct session_segment *s); /* truncated under us: nothing more will come */
 const struct segment_header *session_segment_header(const struct session_segment *s); /* a checked copy */
 const char *session_segment_name(const struct session_segment *s);                    /* file name */
+bool session_segment_is_foreign(const struct session_segment *s); /* its file is another user's than we are */
 
 void session_segment_beat(struct session_segment *s, uint64_t raw_ns);
 void session_segment_set_closed(struct session_segment *s);

@@ -94,6 +94,8 @@ struct session_capture {
     char from[128], to[128];
 };
 
+#define SESSION_NO_SOURCE "no-source" /* this file in the folder: the trace gets no source lines */
+
 struct session_control { /* the start of the control file; texts follow */
     uint64_t magic;
     uint32_t version;      /* of this layout */

@@ -2,30 +2,13 @@
 #include "text/source_text.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/slice.h"
 #include "text/utf8.h"
 
-#define MOST_BYTES ((off_t)64 << 20)
 #define TAB_COLUMNS 8u
-
-static bool read_file(const char *path, struct bytes *out, struct stat *info)
-{
-    FILE *file = fopen(path, "re");
-    bool is_read = file && fstat(fileno(file), info) == 0 && S_ISREG(info->st_mode) &&
-                   info->st_size <= MOST_BYTES && bytes_reserve(out, (size_t)info->st_size + 1);
-    if (is_read) {
-        out->length = fread(out->data, 1, (size_t)info->st_size, file);
-        is_read = !ferror(file);
-    }
-    if (file)
-        fclose(file);
-    return is_read;
-}
 
 /* "coding: latin-1" or "coding=iso-8859-1" in a comment of the first two lines. */
 static bool declares_latin1(const char *data, size_t length)
@@ -63,11 +46,24 @@ static void append_latin1(struct bytes *out, uint8_t byte)
     }
 }
 
+static size_t ascii_length(const char *data, size_t length)
+{
+    size_t i = 0;
+    while (i < length && (data[i] & 0x80) == 0)
+        i++;
+    return i;
+}
+
 /* Byte by byte where Latin-1 is declared, and where a sequence is not UTF-8. */
 static void convert(const char *data, size_t length, bool is_latin1, struct bytes *out)
 {
     for (size_t i = 0; i < length;) {
         uint32_t character;
+        size_t plain = ascii_length(data + i, length - i);
+        bytes_append(out, data + i, plain);
+        i += plain;
+        if (i == length)
+            break;
         size_t taken = utf8_decode(data + i, length - i, &character);
         bool is_broken = character == UTF8_REPLACEMENT && memcmp(data + i, "\xef\xbf\xbd", taken) != 0;
         if (is_latin1 || is_broken) {
@@ -80,23 +76,44 @@ static void convert(const char *data, size_t length, bool is_latin1, struct byte
     }
 }
 
+static bool begin_line(struct source_text *source)
+{
+    if (!array_reserve(&source->line_starts, &source->start_capacity, source->start_count + 1,
+                       sizeof source->line_starts[0]))
+        return false;
+    source->line_starts[source->start_count++] = source->text.length;
+    return true;
+}
+
+/* Up to what needs a closer look. */
+static size_t plain_length(const char *data, size_t length)
+{
+    size_t i = 0;
+    while (i < length && (unsigned char)data[i] >= ' ' && (data[i] & 0x80) == 0)
+        i++;
+    return i;
+}
+
 /* Lines end with \n, \r\n or \r, as for Python; tabs become blanks, since a table has its own columns. */
-static bool split_lines(struct source_text *source, const struct bytes *text)
+static bool split_lines(struct source_text *source, const char *data, size_t length)
 {
     size_t column = 0;
     bool is_new = true;
-    for (size_t i = 0; i < text->length; i++) {
-        uint8_t c = text->data[i];
-        if (is_new) {
-            if (!array_reserve(&source->line_starts, &source->line_capacity, source->line_count + 1,
-                               sizeof source->line_starts[0]))
-                return false;
-            source->line_starts[source->line_count++] = source->text.length;
+    for (size_t i = 0; i < length; i++) {
+        if (is_new && !begin_line(source))
+            return false;
+        if (is_new)
             column = 0;
-            is_new = false;
-        }
+        is_new = false;
+        size_t plain = plain_length(data + i, length - i);
+        bytes_append(&source->text, data + i, plain);
+        column += plain;
+        i += plain;
+        if (i == length)
+            break;
+        uint8_t c = (uint8_t)data[i];
         if (c == '\n' || c == '\r') {
-            if (c == '\r' && i + 1 < text->length && text->data[i + 1] == '\n')
+            if (c == '\r' && i + 1 < length && data[i + 1] == '\n')
                 i++;
             bytes_append_u8(&source->text, 0);
             is_new = true;
@@ -113,6 +130,18 @@ static bool split_lines(struct source_text *source, const struct bytes *text)
     return !source->text.failed;
 }
 
+bool source_text_add(struct source_text *source, size_t first_line, const void *data, size_t length)
+{
+    if (!array_reserve(&source->stretches, &source->stretch_capacity, source->stretch_count + 1,
+                       sizeof source->stretches[0]))
+        return false;
+    struct source_stretch *stretch = &source->stretches[source->stretch_count++];
+    *stretch = (struct source_stretch){.first_line = first_line, .at = source->start_count};
+    bool is_fine = split_lines(source, data, length);
+    stretch->count = source->start_count - stretch->at;
+    return is_fine;
+}
+
 int source_text_parse(struct source_text *source, const void *data, size_t length, struct error *err)
 {
     const char *bytes = data;
@@ -124,7 +153,8 @@ int source_text_parse(struct source_text *source, const void *data, size_t lengt
         length -= 3;
     }
     convert(bytes, length, !has_mark && declares_latin1(bytes, length), &text);
-    bool is_fine = !text.failed && split_lines(source, &text);
+    bool is_fine = !text.failed && source_text_add(source, 1, text.data, text.length);
+    source->line_count = source->start_count;
     bytes_free(&text);
     if (!is_fine) {
         source_text_free(source);
@@ -133,36 +163,23 @@ int source_text_parse(struct source_text *source, const void *data, size_t lengt
     return 0;
 }
 
-int source_text_load(struct source_text *source, const char *path, uint64_t not_after_ns, struct error *err)
-{
-    struct bytes data = {0};
-    struct stat info = {0};
-    int result = 0;
-    *source = (struct source_text){.state = SOURCE_MISSING};
-    if (read_file(path, &data, &info)) {
-        uint64_t changed_ns =
-            (uint64_t)info.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)info.st_mtim.tv_nsec;
-        if (not_after_ns && changed_ns > not_after_ns)
-            source->state = SOURCE_CHANGED;
-        else
-            result = source_text_parse(source, data.data, data.length, err);
-    }
-    bytes_free(&data);
-    return result;
-}
-
 void source_text_free(struct source_text *source)
 {
     if (!source)
         return;
     bytes_free(&source->text);
     free(source->line_starts);
+    free(source->stretches);
     *source = (struct source_text){0};
 }
 
 const char *source_text_line(const struct source_text *source, uint32_t line)
 {
-    if (source->state != SOURCE_READ || line == 0 || line > source->line_count)
-        return NULL;
-    return (const char *)source->text.data + source->line_starts[line - 1];
+    for (size_t i = 0; i < source->stretch_count; i++) {
+        const struct source_stretch *stretch = &source->stretches[i];
+        if (line >= stretch->first_line && line - stretch->first_line < stretch->count)
+            return (const char *)source->text.data +
+                   source->line_starts[stretch->at + (line - stretch->first_line)];
+    }
+    return NULL;
 }

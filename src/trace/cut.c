@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/count_of.h"
+#include "base/intern.h"
 #include "trace/writer.h"
 
 struct cut_zone {
@@ -477,6 +478,24 @@ static void copy_losses(struct cutting *c)
     }
 }
 
+/* Lines of the files in which what is left of the trace is. */
+static void copy_sources(struct cutting *c)
+{
+    struct intern files = {0};
+    size_t names = trace_name_count(c->trace), count = trace_source_count(c->trace);
+    for (uint32_t id = 0; id < names && count; id++) {
+        const char *file = trace_get_name(c->trace, id)->file;
+        if (c->names[id] != TRACE_NONE)
+            intern_add(&files, file, strlen(file));
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_source_file *file = trace_get_source(c->trace, i);
+        if (intern_find(&files, file->file, strlen(file->file)) != INTERN_NONE)
+            trace_writer_sources(c->writer, file, 1);
+    }
+    intern_free(&files);
+}
+
 /* The host's clocks tell what time of day it was. */
 static void copy_host_clocks(struct cutting *c)
 {
@@ -506,6 +525,7 @@ static int write_all(struct cutting *c, const char *path, struct error *err)
         result = copy_rows(c, err);
     if (result == 0) {
         copy_losses(c);
+        copy_sources(c);
         return trace_writer_finish(c->writer, err);
     }
     trace_writer_abandon(c->writer);

@@ -156,6 +156,19 @@ enum row_column {
     ROW_FLAGS = 22,        /* of a run, of a lock's row: enum lock_flag */
 };
 
+/* A block of source lines: a row is a file. */
+#define SOURCE_BLOCK_TEXT (1u << 20) /* bytes of lines in one at most */
+enum source_column {
+    SOURCE_FILE_LENGTH = 1, /* of the path, as names have it */
+    SOURCE_FILE_STATE = 2,  /* enum trace_source_state */
+    SOURCE_FILE_LINES = 3,  /* how many the whole file has */
+    SOURCE_FILE_PARTS = 4,  /* stretches of it that are here */
+    SOURCE_PATHS = 5,
+    SOURCE_PART_FIRST = 6, /* one value a stretch: its first line, from 1 on */
+    SOURCE_PART_LENGTH = 7,
+    SOURCE_TEXT = 8, /* each line ended by \n */
+};
+
 enum lock_flag { LOCK_SHARED = 1, LOCK_OPEN = 2 };
 
 enum checkpoint_column {

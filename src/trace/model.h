@@ -136,6 +136,26 @@ struct trace_open_zone {
     uint64_t start_ticks, seen_ticks; /* from the reader: `start` and `seen` as the writer got them */
 };
 
+/* Lines of a source file that a recording has taken along. */
+enum trace_source_state {
+    TRACE_SOURCE_READ = 0,
+    TRACE_SOURCE_CHANGED = 1, /* was newer than the beginning of the recording: it has no lines */
+};
+
+struct trace_source_part {
+    uint32_t first_line; /* from 1 on */
+    uint32_t length;     /* bytes of text: UTF-8, each line ended by \n */
+    const char *text;
+};
+
+struct trace_source_file {
+    const char *file; /* as names have it */
+    uint32_t state;   /* enum trace_source_state */
+    uint32_t line_count;
+    uint32_t part_count;
+    const struct trace_source_part *parts; /* in order of line */
+};
+
 /* The times of points, counters, memory events and samples: to the writer ticks of the track's clock, from the reader
  * host ns. */
 enum trace_point_kind { TRACE_POINT_SIGNPOST = 1, TRACE_POINT_MESSAGE = 2, TRACE_POINT_FRAME = 3 };

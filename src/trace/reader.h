@@ -66,6 +66,12 @@ const struct trace_part *trace_get_description(const struct trace *t, uint32_t i
 /* Frees them, for those who have read the ops and keep the trace: there may be as many as ops. */
 void trace_forget_descriptions(struct trace *t);
 
+/* Source files of which the trace has lines, or knows why it has none: decoded when one is first asked for. A damaged
+ * block is as if it were not there. Pointers stay valid until trace_close. NULL: no such file, or no memory. */
+const struct trace_source_file *trace_find_source(struct trace *t, const char *file);
+size_t trace_source_count(struct trace *t);
+const struct trace_source_file *trace_get_source(struct trace *t, size_t index); /* NULL past the end */
+
 /* Device ticks to host ns with the clock's points (piecewise linear, extrapolated at both ends). */
 uint64_t trace_host_ns(const struct trace *t, uint32_t clock, uint64_t ticks);
 
@@ -83,6 +89,7 @@ enum trace_block_type {
     TRACE_BLOCK_SAMPLES = 10,
     TRACE_BLOCK_CHECKPOINT = 11,
     TRACE_BLOCK_LOCKS = 12,
+    TRACE_BLOCK_SOURCES = 13,
 };
 
 /* Is it of what trace_decode_rows decodes? */

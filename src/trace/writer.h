@@ -67,6 +67,19 @@ const struct trace_track *trace_writer_get_track(const struct trace_writer *w, u
 /* Zones that this file holds of a track, those of the resumed part included. */
 uint64_t trace_writer_track_zones(const struct trace_writer *w, uint32_t track);
 
+/* What was defined so far: names by their id (ids begin at 0), texts of parts of descriptions of one role. */
+size_t trace_writer_name_count(const struct trace_writer *w);
+struct trace_name trace_writer_get_name(const struct trace_writer *w, uint32_t id);
+typedef void (*trace_part_fn)(void *context, const char *text, size_t length);
+void trace_writer_each_part(const struct trace_writer *w, uint32_t role, trace_part_fn each, void *context);
+
+/* Lines of source files: one block, after all rows, which are written now. At most SOURCE_BLOCK_TEXT bytes of text.
+ * Returns the bytes that it takes in the file; 0: there is no room or no memory for it, or nothing to write. */
+size_t trace_writer_sources(struct trace_writer *w, const struct trace_source_file *files, size_t count);
+/* How many bytes of lines there should be at most: a flight recorder has little room. */
+size_t trace_writer_source_room(const struct trace_writer *w);
+uint64_t trace_writer_begun_unix_ns(const struct trace_writer *w); /* when the recording was */
+
 /* Rows other than zones; texts are copied. */
 void trace_writer_point(struct trace_writer *w, const struct trace_point *point);
 void trace_writer_counter(struct trace_writer *w, const struct trace_counter *counter);

@@ -43,6 +43,12 @@ static void read_definitions(struct trace *t)
     touch(losses, count * sizeof *losses);
     const struct trace_open_zone *open = trace_get_open_zones(t, &count);
     touch(open, count * sizeof *open);
+    for (size_t i = 0; i < trace_source_count(t); i++) {
+        const struct trace_source_file *file = trace_get_source(t, i);
+        touch_text(file->file);
+        for (size_t k = 0; k < file->part_count; k++)
+            touch(file->parts[k].text, file->parts[k].length);
+    }
     for (uint32_t i = 0; i < 100; i++) {
         const struct trace_part *parts = trace_get_description(t, i, &count);
         for (size_t k = 0; k < count; k++)

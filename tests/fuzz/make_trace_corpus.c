@@ -146,6 +146,14 @@ int main(int argc, char **argv)
     for (int i = 0; i < 5; i++)
         add_zones(w, add_track(w, 0), 3);
     end(w);
+    w = begin("sources", 0);
+    add_zones(w, add_track(w, 0), 3);
+    static const struct trace_source_part parts[] = {{1, 20, "first line\nand next\n"}, {7, 3, "x;\n"}};
+    static const struct trace_source_file files[] = {
+        {.file = "a.c", .line_count = 9, .part_count = 2, .parts = parts},
+        {.file = "b.py", .state = TRACE_SOURCE_CHANGED}};
+    trace_writer_sources(w, files, 2);
+    end(w);
     w = begin("growing", 0); /* stays growing.partial */
     uint32_t track = add_track(w, 0);
     trace_writer_set_open_zones(w, list_open, &track);

@@ -70,7 +70,7 @@ class McpCase(ViewCase):
         with open(self.path("step.py"), "w", encoding="utf-8") as file:
             file.writelines(f"line {i}\n" for i in range(1, 41))
         place = self.path("step.py")
-        return self.trace(("track", "main", 7), ("zone", 0, 1000, 900000, "def step", f"{place}:3"),
+        return self.trace(("source", place), ("track", "main", 7), ("zone", 0, 1000, 900000, "def step", f"{place}:3"),
                           ("zone", 1, 2000, 300000, "def load", f"{place}:20"), ("device", "chip", "wormhole_b0"),
                           ("op", 1, 2000, 3000, "Matmul"), ("run", 1, 10000, 110000, "Matmul"),
                           ("op", 2, 4000, 5000, "Add"), ("run", 2, 310000, 410000, "Add"), ("lost", 3), name=name)
@@ -246,15 +246,15 @@ class Tools(McpCase):
         self.assertIn("only files that the trace names", other)
         self.assertIn("line", missing)
         self.assertIn("only files that the trace names", few)
-        os.remove(place)
-        gone = self.call("source", trace, file=place, line=3)
-        self.assertEqual(gone["answer"], {"file": place, "state": "not readable", "line_count": 0})
+        os.remove(place)  # the trace has them
+        self.assertEqual(self.call("source", trace, file=place, line=3)["answer"]["state"], "read")
 
     def test_source_of_two_files_with_one_name(self):
         trace = self.trace(("track", "t"), ("zone", 0, 0, 70, "a", "/x/one/same.c:3"), ("zone", 0, 80, 90, "b", "/x/two/same.c:4"))
         both, one = self.calls([("source", {"file": "same.c", "line": 3}), ("source", {"file": "two/same.c", "line": 4})], trace)
         self.assertIn("/x/one/same.c and /x/two/same.c", both)
-        self.assertEqual(one["answer"]["state"], "not readable")
+        self.assertEqual((one["answer"]["state"], one["answer"]["advice"]),
+                         ("not recorded", "recorded without source lines; --source DIR reads them from a folder"))
 
     def test_diff(self):
         def made(name, factor, *more):

@@ -142,13 +142,13 @@ class Html(HtmlCase):
     def test_has_the_source_of_places_in_its_tables(self):
         lines = [f"line {number} {HOSTILE[0]}" for number in range(1, 41)]
         ours, long = self.write_source("ours.py", lines), self.write_source("long.js", ["x" * 5000])
-        made = [("track", "main"), ("zone", 0, 0, 90 * MS, "train", f"{ours}:20"), ("zone", 1, 10 * MS, 50 * MS, "load", f"{ours}:3"),
+        made = [("source", ours), ("source", long), ("track", "main"), ("zone", 0, 0, 90 * MS, "train", f"{ours}:20"), ("zone", 1, 10 * MS, 50 * MS, "load", f"{ours}:3"),
                 ("zone", 1, 60 * MS, 61 * MS, "a", f"{long}:1"),
                 ("zone", 1, 64 * MS, 65 * MS, "c", self.path("gone.py") + ":1"), ("zone", 1, 66 * MS, 67 * MS, "d", f"{ours}:99"),
                 ("device", "GPU 0"), ("op", 1, 1 * MS, 2 * MS, "matmul"), ("run", 1, 3 * MS, 9 * MS, "matmul")]
         parts = self.page(self.trace(*made, name="sources.opscope"))
         found = {(answer["file"], answer["source"]["line"]): answer["source"] for answer in parts.json("sources")}
-        self.assertEqual(set(found), {(ours, 20), (ours, 3)}, "what is gone, or is one long line, is not there")
+        self.assertEqual(set(found), {(ours, 20), (ours, 3)}, "what was not taken along, or is one long line, is not there")
         source = found[ours, 20]
         self.assertEqual((source["first_line"], source["lines"]), (16, lines[15:27]))
         self.assertEqual((found[ours, 3]["first_line"], found[ours, 3]["lines"]), (1, lines[:12]))
@@ -158,7 +158,7 @@ class Html(HtmlCase):
     def test_without_source(self):
         """Nothing of the code is in the file, wherever the page has it from."""
         ours = self.write_source("ours.py", [f"secret = {number}" for number in range(1, 41)])
-        trace = self.trace(("track", "main"), ("zone", 0, 0, 90 * MS, "train", f"{ours}:20"), ("device", "GPU 0"),
+        trace = self.trace(("source", ours), ("track", "main"), ("zone", 0, 0, 90 * MS, "train", f"{ours}:20"), ("device", "GPU 0"),
                            ("op", 1, 1 * MS, 2 * MS, "matmul"), ("run", 1, 3 * MS, 9 * MS, "matmul"), name="sources.opscope")
         for command, has_some in (("view",), True), (("view", "--no-source"), False), (("report", "--no-source"), False):
             html = self.path("page.html")
@@ -172,7 +172,7 @@ class Html(HtmlCase):
 
     def test_of_many_places_the_costliest_have_their_source(self):
         ours = self.write_source("ours.py", [f"line {number}" for number in range(1, 501)])
-        made = [("track", "main")] + [("zone", 0, at * MS, at * MS + 1000 + at, f"f{at}", f"{ours}:{at}") for at in range(1, 501)]
+        made = [("source", ours), ("track", "main")] + [("zone", 0, at * MS, at * MS + 1000 + at, f"f{at}", f"{ours}:{at}") for at in range(1, 501)]
         parts = self.page(self.trace(*made, name="many.opscope"))
         self.assertEqual({answer["source"]["line"] for answer in parts.json("sources")}, set(range(101, 501)))
         self.assertEqual(parts.trace()["left_out"], ["source lines of code that took less time"])

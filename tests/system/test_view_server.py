@@ -77,8 +77,7 @@ class Answers(ServerCase):
 
     def test_zone(self):
         source = self.write("program.c", "".join(f"line {i}\n" for i in range(1, 40)))
-        os.utime(source, (1, 1))
-        self.serve(self.trace(("track", "main", 1), ("zone", 0, 1000, 2000, "outer", f"{source}:20"),
+        self.serve(self.trace(("source", source), ("track", "main", 1), ("zone", 0, 1000, 2000, "outer", f"{source}:20"),
                               ("zone", 1, 1100, 1300, "inner", "gone.c:2"), ("zone", 1, 1500, 1600, "inner", "gone.c:2"),
                               ("open", 0, 4000, 5000, "unfinished")))
         zone = self.get("/api/t/0/zone?track=0&depth=0&at=50")

@@ -118,26 +118,28 @@ class ZonesSource(harness.TestCase):
         self.assertEqual(found[3]["source"], "          return 1")
 
     def test_a_file_that_was_changed(self):
-        trace = self.record_lines(SCRIPT)
+        with open(self.path("lines.py"), "w", encoding="utf-8") as file:
+            file.write(SCRIPT)
         later = time.time() + 100
         os.utime(self.path("lines.py"), (later, later))
-        found = self.lines(trace)
+        found = self.lines(self.record([self.python, self.path("lines.py")], "--python-trace", "lines"))
         self.assertEqual((found[4]["hits"], found[4]["source"]), (4, None))
-        self.assertIn("lines.py was changed after the recording", " ".join(self.answer["notes"]))
+        self.assertIn("lines.py was changed while it was recorded", " ".join(self.answer["notes"]))
 
     def test_a_file_that_is_gone(self):
+        """The trace has its lines, unless it was not to have them; then a folder may."""
         trace = self.record_lines(SCRIPT)
         os.unlink(self.path("lines.py"))
+        self.assertEqual(self.lines(trace)[4]["source"], "    total = 0")
+        with open(self.path("lines.py"), "w", encoding="utf-8") as file:
+            file.write(SCRIPT)
+        trace = self.record([self.python, self.path("lines.py")], "--python-trace", "lines", "--no-source")
         found = self.lines(trace)
         self.assertEqual((found[4]["hits"], found[4]["source"]), (4, None))
-        self.assertIn("lines.py cannot be read here", " ".join(self.answer["notes"]))
-        self.assert_status(self.opscope("zones", "--source", trace))
-
-    def test_a_folder_in_the_place_of_a_file(self):
-        trace = self.record_lines(SCRIPT)
-        os.unlink(self.path("lines.py"))
-        os.mkdir(self.path("lines.py"))
-        self.assertEqual(self.lines(trace)[4]["source"], None)
+        self.assertIn("lines.py was recorded without source lines", " ".join(self.answer["notes"]))
+        self.assertIn("--source-dir DIR", " ".join(self.answer["notes"]))
+        self.assertEqual(self.lines(trace, "--source-dir", self.folder)[4]["source"], "    total = 0")
+        self.assert_status(self.opscope("zones", "--source-dir", self.folder, trace), 2)
 
     def test_a_trace_without_lines(self):
         with open(self.path("lines.py"), "w", encoding="utf-8") as file:

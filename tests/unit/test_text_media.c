@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Foreign text in each medium: terminal, CSV, JSON, HTML, XML. Nothing that a terminal, a spreadsheet or a browser
  * would act upon gets through; what is exact stays exact. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -16,6 +19,7 @@
 #include "text/csv/writer.h"
 #include "text/json/writer.h"
 #include "text/markup_write.h"
+#include "text/source_file.h"
 #include "text/source_text.h"
 #include "text/utf8.h"
 
@@ -117,6 +121,70 @@ static void check_source(const char *bytes, const char *line)
     source_text_free(&source);
 }
 
+/* Stretches of a file: what is between them is not there. */
+static void test_source_in_stretches(void **state)
+{
+    (void)state;
+    struct source_text source = {0};
+    assert_true(source_text_add(&source, 3, "three\nf\tour\n", 12));
+    assert_true(source_text_add(&source, 9, "nine", 4));
+    assert_null(source_text_line(&source, 2));
+    assert_string_equal(source_text_line(&source, 3), "three");
+    assert_string_equal(source_text_line(&source, 4), "f       our");
+    assert_null(source_text_line(&source, 5));
+    assert_string_equal(source_text_line(&source, 9), "nine");
+    assert_null(source_text_line(&source, 10));
+    source_text_free(&source);
+}
+
+static const char *write_in(const char *folder, const char *name, const char *text, size_t length)
+{
+    static char path[300];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, length, file), length);
+    fclose(file);
+    return path;
+}
+
+/* What is not a source file is not even opened: a pipe would wait, /dev/zero never end. */
+static void test_only_source_files_are_read(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/opscope-source-XXXXXX", path[300];
+    struct bytes data = {0};
+    struct stat info;
+    assert_non_null(mkdtemp(folder));
+    assert_true(source_file_read(AT_FDCWD, write_in(folder, "a.py", "x = 1\n", 6), &data, &info));
+    assert_string_equal(bytes_text(&data), "x = 1\n");
+    assert_true(source_file_find(folder, "/elsewhere/b/a.py", &data));
+    assert_false(source_file_find(folder, "/elsewhere/b/../a.c", &data));
+    assert_false(source_file_read(AT_FDCWD, write_in(folder, "nul.c", "a\0b", 3), &data, &info));
+    assert_false(source_file_read(AT_FDCWD, write_in(folder, "empty.c", "", 0), &data, &info));
+    assert_false(source_file_read(AT_FDCWD, write_in(folder, "secret.txt", "key", 3), &data, &info));
+    assert_false(source_file_read(AT_FDCWD, write_in(folder, ".env", "key", 3), &data, &info));
+    assert_false(source_file_read(AT_FDCWD, write_in(folder, ".py", "key", 3), &data, &info));
+    snprintf(path, sizeof path, "%s/link.c", folder); /* its real name is no source's */
+    assert_int_equal(symlink("secret.txt", path), 0);
+    assert_false(source_file_read(AT_FDCWD, path, &data, &info));
+    snprintf(path, sizeof path, "%s/fifo.c", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_false(source_file_read(AT_FDCWD, path, &data, &info));
+    assert_false(source_file_find(folder, "fifo.c", &data));
+    snprintf(path, sizeof path, "%s/zero.c", folder);
+    assert_int_equal(symlink("/dev/zero", path), 0);
+    assert_false(source_file_read(AT_FDCWD, path, &data, &info));
+    snprintf(path, sizeof path, "%s/inside.py", folder); /* a link that would do elsewhere */
+    assert_int_equal(symlink("a.py", path), 0);
+    assert_true(source_file_read(AT_FDCWD, path, &data, &info));
+    assert_false(source_file_find(folder, "inside.py", &data));
+    assert_false(source_file_read(AT_FDCWD, "/etc/passwd", &data, &info));
+    bytes_free(&data);
+    snprintf(path, sizeof path, "rm -rf '%s'", folder);
+    assert_int_equal(system(path), 0);
+}
+
 static void test_source_is_utf8_or_latin1(void **state)
 {
     (void)state;
@@ -132,9 +200,14 @@ static void test_source_is_utf8_or_latin1(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_terminal),          cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_csv_byte_for_byte), cmocka_unit_test(test_json),
-        cmocka_unit_test(test_html_and_xml),      cmocka_unit_test(test_source_is_utf8_or_latin1),
+        cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_byte_for_byte),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_html_and_xml),
+        cmocka_unit_test(test_source_is_utf8_or_latin1),
+        cmocka_unit_test(test_source_in_stretches),
+        cmocka_unit_test(test_only_source_files_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

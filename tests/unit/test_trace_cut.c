@@ -29,8 +29,8 @@ static void write_whole_trace(const char *path)
     uint32_t in_child = add_track(w, child, "in child", 0), elsewhere = add_track(w, stranger, "stranger", 0);
     uint32_t device = add_track(w, child, "device", device_clock);
     struct zone_sink *sink = trace_writer_sink(w, main_track);
-    zone_sink_add(sink, 2, 500, 600, 0, add_name(w, "before"));
-    zone_sink_add(sink, 2, 1100, 1300, 0, add_name(w, "inner"));
+    zone_sink_add(sink, 2, 500, 600, 0, trace_writer_name(w, "before", "", "left_out.c", 1, 0));
+    zone_sink_add(sink, 2, 1100, 1300, 0, trace_writer_name(w, "inner", "", "kept.c", 1, 0));
     zone_sink_add(sink, 1, 1000, 2000, 200, add_name(w, "wanted"));
     zone_sink_extra(sink,
                     &(struct trace_extra){.kind = TRACE_EXTRA_TEXT, .text = "passed", .text_length = 6});
@@ -57,6 +57,13 @@ static void write_whole_trace(const char *path)
             w, &(struct trace_counter){
                    .track = other, .name = add_name(w, "queue"), .time = time, .value = (double)time});
     }
+    static const struct trace_source_part line = {1, 2, "x\n"};
+    for (unsigned i = 0; i < 2; i++)
+        trace_writer_sources(
+            w,
+            &(struct trace_source_file){
+                .file = i ? "kept.c" : "left_out.c", .line_count = 1, .part_count = 1, .parts = &line},
+            1);
     struct trace_part part = {TRACE_PART_ATTRIBUTE, SLICE("key=value")};
     trace_writer_op(w, &(struct trace_op){.call = 7,
                                           .process = parent,
@@ -104,6 +111,8 @@ static void zones_of_the_window(void **state)
     (void)state;
     struct trace *part = cut_and_open();
     struct ref_zones zones = read_zones(part, NULL, 0);
+    assert_int_equal(trace_source_count(part), 1); /* of what is left */
+    assert_non_null(trace_find_source(part, "kept.c"));
     static const struct {
         const char *name;
         uint32_t depth;

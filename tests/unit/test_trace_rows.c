@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Definitions and every row type other than zones, through the writer and back. */
 #include "test_trace_support.h"
+#include "trace/block.h"
 
 static struct trace *finish_and_open(struct trace_writer *w, const char *path)
 {
@@ -567,6 +568,96 @@ static void test_figures(void **state)
     trace_close(t);
 }
 
+static const struct trace_source_part two_parts[] = {{3, 9, "line 3\n4\n"}, {90, 4, "end\n"}};
+
+static void check_source_lines(struct trace *t)
+{
+    assert_int_equal(trace_source_count(t), 3);
+    const struct trace_source_file *file = trace_find_source(t, "/a/b.py");
+    assert_non_null(file);
+    assert_int_equal(file->line_count, 90);
+    assert_int_equal(file->part_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(file->parts[i].first_line, two_parts[i].first_line);
+        assert_int_equal(file->parts[i].length, two_parts[i].length);
+        assert_memory_equal(file->parts[i].text, two_parts[i].text, two_parts[i].length);
+    }
+    file = trace_find_source(t, "newer.c");
+    assert_non_null(file);
+    assert_int_equal(file->state, TRACE_SOURCE_CHANGED);
+    assert_int_equal(file->part_count, 0);
+    assert_null(trace_find_source(t, "b.py"));
+    assert_null(trace_get_source(t, 3));
+}
+
+/* Also through the flight recorder, which has dropped what was before; the last of two of one name counts. */
+static void test_source_lines(void **state)
+{
+    (void)state;
+    const struct trace_source_file files[] = {
+        {.file = "/a/b.py", .line_count = 90, .part_count = 2, .parts = two_parts},
+        {.file = "newer.c", .state = TRACE_SOURCE_CHANGED}};
+    for (uint64_t limit = 0; limit <= 256 << 10; limit += 256 << 10) {
+        const char *path = test_path("sources.opscope");
+        struct trace_writer *w = open_writer(path, limit);
+        struct zone_sink *sink = trace_writer_sink(w, add_track(w, add_process(w, 1), "main", 0));
+        for (uint64_t i = 0; i < (limit ? 400000 : 4); i++)
+            zone_sink_add(sink, 0, 100 * i, 100 * i + random_below(100), 0, add_name(w, "zone"));
+        assert_true(trace_writer_source_room(w) >= 4096);
+        assert_true(
+            trace_writer_sources(w, &(struct trace_source_file){.file = "/a/b.py", .line_count = 1}, 1) > 0);
+        assert_true(trace_writer_sources(w, files, 2) > 0);
+        assert_int_equal(trace_writer_sources(w, files, 0), 0);
+        struct trace *t = finish_and_open(w, path);
+        check_source_lines(t);
+        trace_close(t);
+        t = open_trace(path, TRACE_OPEN_SALVAGE);
+        check_source_lines(t);
+        trace_close(t);
+    }
+}
+
+/* A block in which one length is larger than what is there is as if it were not there. */
+static void test_source_lines_that_lie(void **state)
+{
+    (void)state;
+    static const struct trace_source_part part = {1, 4, "abc\n"};
+    const struct trace_source_file file = {.file = "x.c", .line_count = 1, .part_count = 1, .parts = &part};
+    const char *path = test_path("lie.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    assert_true(trace_writer_sources(w, &file, 1) > 0);
+    assert_ok(trace_writer_finish(w, ERR));
+    static uint8_t data[1 << 16];
+    FILE *stream = fopen(path, "re");
+    size_t length = stream ? fread(data, 1, sizeof data, stream) : 0;
+    assert_true(length > 0);
+    fclose(stream);
+    struct trace *t;
+    assert_ok(trace_open_memory(&t, data, length, 0, ERR));
+    size_t position = 0;
+    const struct trace_block *block =
+        trace_next_block(t, &(struct trace_block_filter){.type = TRACE_BLOCK_SOURCES}, &position);
+    assert_non_null(block);
+    uint8_t *at = data + block->offset;
+    size_t size = block->size;
+    assert_non_null(trace_find_source(t, "x.c"));
+    trace_close(t);
+    size_t lies = 0;
+    for (size_t i = 96; i < size; i++) { /* every byte of the columns, and of the table of columns */
+        uint8_t was = at[i];
+        at[i] = (uint8_t)(was + 7);
+        block_rehash(at, size);
+        assert_ok(trace_open_memory(&t, data, length, 0, ERR));
+        const struct trace_source_file *found = trace_find_source(t, "x.c");
+        lies += !found;
+        for (size_t k = 0; found && k < found->part_count; k++)
+            assert_true(strnlen(found->parts[k].text, found->parts[k].length) <= 4);
+        trace_close(t);
+        at[i] = was;
+    }
+    assert_true(lies > 0);
+}
+
 static void test_words(void **state)
 {
     (void)state;
@@ -591,6 +682,8 @@ int main(void)
         cmocka_unit_test(test_losses_and_open_zones),
         cmocka_unit_test(test_open_zones_alone),
         cmocka_unit_test(test_losses_melt),
+        cmocka_unit_test(test_source_lines),
+        cmocka_unit_test(test_source_lines_that_lie),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_figures),
     };

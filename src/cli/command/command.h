@@ -187,7 +187,20 @@ extern const char *const command_color_choices[];
         .name = "no-source", .type = OPTION_FLAG, .offset = (field_offset),                                  \
         .help = "Leave source lines out of the file of --html: for somebody who is not to see the code."     \
     }
+/* Of commands that show source lines; a list. */
+#define OPTION_SOURCE_FOLDER(word, field_offset)                                                             \
+    {                                                                                                        \
+        .name = (word), .type = OPTION_LIST, .argument = "DIR", .offset = (field_offset), .is_file = true,   \
+        .help = "Read source lines that the trace does not hold from files inside this folder whose paths "  \
+                "end as those of the trace. Without it no source file is opened. May be given again."        \
+    }
 /* Of recordings. */
+#define OPTION_RECORD_NO_SOURCE(field_offset)                                                                \
+    {                                                                                                        \
+        .name = "no-source", .type = OPTION_FLAG, .offset = (field_offset),                                  \
+        .help = "Take no source lines into the trace. Without this it gets those around the places that "    \
+                "zones and ops name. OPSCOPE_NO_SOURCE=1 in the environment is the same."                    \
+    }
 #define OPTION_MAX_SIZE(field_offset)                                                                        \
     {                                                                                                        \
         .name = "max-size", .type = OPTION_SIZE, .argument = "SIZE", .offset = (field_offset),               \

@@ -8,6 +8,7 @@
 
 #include "analyze/report/report.h"
 #include "base/error.h"
+#include "base/text_list.h"
 #include "present/output.h"
 #include "text/json/writer.h"
 
@@ -22,6 +23,7 @@ struct report_options {
     uint64_t top;
     double min_percentage;
     bool no_advice, no_summary, no_stacked_report, no_stack_by_in0, raw_op_codes, no_color, no_source;
+    struct text_list source_folders;
     bool classic_colors;
     const char *html, *summary_file, *stacked_csv;
     struct output_options output;

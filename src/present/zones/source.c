@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/clockquality.h"
 #include "analyze/zones/lines.h"
-#include "analyze/sourcefiles.h"
+#include "analyze/source/files.h"
 #include "present/zones/zones.h"
 #include "present/format.h"
 #include "present/lines_table.h"
@@ -31,23 +30,25 @@ static void show_function(struct view *view, const struct line_stats *stats,
     table_free(&table);
 }
 
-static void add_notes(struct view *view, const struct source_files *files)
+static void add_notes(struct view *view, const struct source_lists *files)
 {
     for (size_t i = 0; i < files->count; i++) {
-        const struct source_file *file = &files->items[i];
+        const struct source_list *file = &files->items[i];
         if (file->path[0] == '<' || file->text.state == SOURCE_READ) /* "<string>" has no file */
             continue;
-        report_note(&view->report, TABLE_WARN,
-                    file->text.state == SOURCE_CHANGED
-                        ? "%s was changed after the recording: its lines are shown without their text"
-                        : "%s cannot be read here: its lines are shown without their text",
-                    file->path);
+        report_note(
+            &view->report, TABLE_WARN,
+            file->text.state == SOURCE_CHANGED
+                ? "%s was changed while it was recorded: its lines are shown without their text"
+                : "%s was recorded without source lines: its lines are shown without their text; --source-dir "
+                  "DIR reads them from a folder",
+            file->path);
     }
 }
 
 /* One table of the lines alone, for programs. */
 static int show_data(struct view *view, const struct line_stats *stats, size_t function_count,
-                     struct source_files *files, struct error *err)
+                     struct source_lists *files, struct error *err)
 {
     struct table table;
     int result = 0;
@@ -55,7 +56,7 @@ static int show_data(struct view *view, const struct line_stats *stats, size_t f
     for (size_t f = 0; f < function_count && result == 0; f++) {
         const struct line_function *function = &stats->functions[f];
         const struct source_text *text =
-            source_files_get(files, trace_get_name(view->trace, function->name)->file, err);
+            source_lists_get(files, trace_get_name(view->trace, function->name)->file, err);
         if (text)
             lines_table_add(&table, view->trace, stats, function, text, false);
         else
@@ -80,14 +81,14 @@ static size_t leave_libraries_out(const struct view *view, struct line_stats *st
 }
 
 static int show_all(struct view *view, const struct line_stats *stats, size_t function_count,
-                    struct source_files *files, struct error *err)
+                    struct source_lists *files, struct error *err)
 {
     if (view->output.format != OUTPUT_TERMINAL)
         return show_data(view, stats, function_count, files, err);
     for (size_t f = 0; f < function_count; f++) {
         const struct line_function *function = &stats->functions[f];
         const struct source_text *text =
-            source_files_get(files, trace_get_name(view->trace, function->name)->file, err);
+            source_lists_get(files, trace_get_name(view->trace, function->name)->file, err);
         if (!text)
             return -ENOMEM;
         show_function(view, stats, function, text);
@@ -98,8 +99,7 @@ static int show_all(struct view *view, const struct line_stats *stats, size_t fu
 int zones_show_source(struct view *view, const struct zones_choice *choice, struct error *err)
 {
     struct line_stats stats;
-    struct source_files files = {
-        .recorded_ns = clock_quality_realtime(view->trace, trace_get_info(view->trace)->end_ns)};
+    struct source_lists files = {.trace = view->trace, .folders = choice->source_folders};
     struct number_text all, others;
     int result = line_stats_make(&stats, view->trace, &view->filter, err);
     if (result != 0)
@@ -123,7 +123,7 @@ int zones_show_source(struct view *view, const struct zones_choice *choice, stru
     add_notes(view, &files);
     view_add_open_zones(view);
     view_add_state(view);
-    source_files_free(&files);
+    source_lists_free(&files);
     line_stats_free(&stats);
     return result;
 }

@@ -9,6 +9,8 @@ struct zones_choice { /* what of the rows */
     const char *sort; /* a column's key, or NULL for the view's own order */
     bool reverse;
     uint64_t top; /* 0 = all; of callers and callees UINT64_MAX */
+    const struct text_list
+        *source_folders; /* where source lines may be looked for that the trace lacks; NULL: nowhere */
 };
 
 /* All return 0, or a negative code with the error filled. */

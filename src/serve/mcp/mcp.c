@@ -363,6 +363,13 @@ int mcp_open(struct mcp **made, const char *const *paths, size_t count, struct e
     return status;
 }
 
+void mcp_set_source_folders(struct mcp *mcp, const struct text_list *folders)
+{
+    mcp->traces.source_folders = folders;
+    for (size_t i = 0; i < mcp->traces.count; i++)
+        mcp->traces.entries[i]->trace.source_folders = folders;
+}
+
 void mcp_close(struct mcp *mcp)
 {
     if (!mcp)

@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/text_list.h"
 
 /* bytes of a message; longer ones are refused, and never in memory as a whole */
 #define MCP_LINE_MAX ((size_t)1 << 20)
@@ -25,6 +26,8 @@ struct mcp;
 /* As traces_open: without paths, the traces of the working folder. */
 int mcp_open(struct mcp **mcp, const char *const *paths, size_t count, struct error *err);
 void mcp_close(struct mcp *mcp);
+/* Folders in which source files may be looked for; they stay the caller's. */
+void mcp_set_source_folders(struct mcp *mcp, const struct text_list *folders);
 
 /* Answers one line (with or without its end): adds a line to `out`, or nothing where no answer is due. */
 void mcp_answer(struct mcp *mcp, const char *line, size_t length, struct bytes *out);

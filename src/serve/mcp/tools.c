@@ -215,8 +215,8 @@ static const struct tool tools[] = {
     {.name = "source",
      .title = "Source of a zone",
      .help =
-         "Lines of a source file around a place. Only files that the trace names, and only where they were not changed "
-         "since the recording.",
+         "Lines of a source file around a place. Only lines that the recording took along: those around the places "
+         "that the trace names.",
      .query = "source",
      .arguments = source_arguments,
      .units = "first_line, line: numbers of lines, from 1 on"},

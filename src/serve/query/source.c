@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source text: only of files that names of the trace are in, and only as it was when the trace was recorded. */
+/* Source lines: only of files that names of the trace are in, as the recording took them along, or from folders that
+ * the user has named. No path of the trace is ever opened. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/clockquality.h"
+#include "analyze/source/lines.h"
 #include "present/overview/overview.h"
 #include "serve/query/query.h"
-#include "text/source_text.h"
 
 #define LINES_SHOWN 24u
 #define LINES_MOST 400u
@@ -18,26 +18,29 @@
 
 static int load(struct source_text *source, const struct serve_trace *st, const char *file, struct error *err)
 {
-    uint64_t not_after = clock_quality_realtime(st->trace, st->end_ns);
     if (st->has_no_source) {
         *source = (struct source_text){.state = SOURCE_MISSING};
         return 0;
     }
-    return source_text_load(source, file, not_after, err);
+    return source_lines_get(source, st->trace, st->source_folders, file, err);
 }
 
+/* Of `count` lines around this one those that are there, without a gap. */
 static void put_lines(struct json *j, const struct source_text *source, const char *file, uint32_t line,
                       uint32_t count)
 {
-    uint32_t before = count / BEFORE_SHARE, first = line > before ? line - before : 1;
+    uint32_t before = count / BEFORE_SHARE, from = line > before ? line - before : 1, first = line;
+    while (first > from && source_text_line(source, first - 1))
+        first--;
+    uint32_t end = from + count;
     json_object(j, JSON_INLINE);
     json_member_text(j, "file", file);
     json_member_unsigned(j, "first_line", first);
     json_member_unsigned(j, "line", line);
     json_key(j, "lines");
     json_array(j, JSON_INLINE);
-    for (uint32_t i = 0; i < count && source_text_line(source, first + i); i++)
-        json_text(j, source_text_line(source, first + i));
+    for (uint32_t i = first; i < end && source_text_line(source, i); i++)
+        json_text(j, source_text_line(source, i));
     json_end(j);
     json_end(j);
 }
@@ -47,7 +50,7 @@ void query_put_source(struct json *j, const struct serve_trace *st, const struct
     struct source_text source = {0};
     json_key(j, "source");
     if (name->file[0] && name->line && load(&source, st, name->file, NULL) == 0 &&
-        source.state == SOURCE_READ)
+        source_text_line(&source, name->line))
         put_lines(j, &source, name->file, name->line, LINES_SHOWN);
     else
         json_null(j);
@@ -92,11 +95,11 @@ static int find_file(const struct serve_trace *st, const char *wanted, const cha
                        wanted);
 }
 
-static const char *state_text(enum source_state state)
+static const char *state_text(const struct source_text *source, uint32_t line)
 {
-    return state == SOURCE_READ      ? "read"
-           : state == SOURCE_CHANGED ? "changed since the recording"
-                                     : "not readable";
+    return source_text_line(source, line)    ? "read"
+           : source->state == SOURCE_CHANGED ? "changed while it was recorded"
+                                             : "not recorded";
 }
 
 static void put_answer(struct json *j, const struct source_text *source, const char *file, uint32_t line,
@@ -104,10 +107,14 @@ static void put_answer(struct json *j, const struct source_text *source, const c
 {
     json_object(j, JSON_LINES);
     json_member_text(j, "file", file);
-    json_member_text(j, "state", state_text(source->state));
+    bool is_there = source_text_line(source, line) != NULL;
+    json_member_text(j, "state", state_text(source, line));
+    if (!is_there)
+        json_member_text(j, "advice",
+                         source_lines_advice(source->state == SOURCE_READ ? SOURCE_MISSING : source->state));
     json_member_unsigned(j, "line_count", source->line_count);
     json_key(j, "source");
-    if (source->state == SOURCE_READ)
+    if (is_there)
         put_lines(j, source, file, line, count);
     else
         json_null(j);
@@ -224,10 +231,11 @@ static int compare_files(const void *left, const void *right)
 static bool is_worth(const struct source_text *source, uint32_t line)
 {
     uint32_t first = line > PLACE_LINES ? line - PLACE_LINES : 1;
-    if (source->state != SOURCE_READ || line > source->line_count)
+    if (!source_text_line(source, line))
         return false;
-    for (uint32_t i = first; i < line + PLACE_LINES && source_text_line(source, i); i++) {
-        if (strlen(source_text_line(source, i)) > PLACE_LINE_BYTES)
+    for (uint32_t i = first; i < line + PLACE_LINES; i++) {
+        const char *text = source_text_line(source, i);
+        if (text && strlen(text) > PLACE_LINE_BYTES)
             return false;
     }
     return true;

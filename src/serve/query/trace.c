@@ -59,8 +59,11 @@ int serve_trace_take(struct serve_trace *st, struct trace *trace, const char *na
 int serve_trace_open_again(struct serve_trace *st, const struct serve_trace *of, bool salvage,
                            struct error *err)
 {
-    *st = (struct serve_trace){
-        .path = strdup(of->path), .name = strdup(of->name), .id = of->id, .generation = of->generation};
+    *st = (struct serve_trace){.path = strdup(of->path),
+                               .name = strdup(of->name),
+                               .id = of->id,
+                               .generation = of->generation,
+                               .source_folders = of->source_folders};
     int status = st->path && st->name ? 0 : error_no_memory(err, of->path);
     if (!status)
         status = trace_open_again(&st->trace, of->trace, salvage ? TRACE_OPEN_SALVAGE : 0, err);

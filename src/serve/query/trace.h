@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/text_list.h"
 #include "trace/lod.h"
 #include "trace/reader.h"
 
@@ -99,7 +100,8 @@ struct serve_trace {
     uint64_t start_ns, end_ns; /* host times */
     uint32_t id, generation;
     bool is_prepared;
-    bool has_no_source; /* source files are as if they were not here: their lines are not to be passed on */
+    bool has_no_source; /* source lines are as if they were not here: they are not to be passed on */
+    const struct text_list *source_folders; /* where files of them may be looked for; NULL: nowhere */
     struct machine_set machines;
     /* For the overview, where a report is looked at: they must stay. */
     const char *machine; /* name or file; NULL: what the devices say that they are */

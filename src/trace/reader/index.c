@@ -133,6 +133,7 @@ int index_read_segment_header(struct trace *t, uint64_t offset, const uint8_t *h
         t->program = take_text(header, &at);
         t->host = take_text(header, &at);
         t->command = take_text(header, &at);
+        t->begun_unix_ns = get_u64(header + 40);
         t->max_size_bytes = get_u64(header + 48);
         t->info.format_version = version;
         if (!t->program || !t->host || !t->command)

@@ -7,6 +7,7 @@
  *   ids.c          an id of the file, checked, to that of the trace
  *   clock.c        device ticks to host times
  *   zones.c        zone blocks;  rows.c  the other rows
+ *   sources.c      lines of source files
  *   lod.c          what to draw;  lod_index.c  where it is;  cache.c  decoded blocks kept for it */
 #ifndef OPSCOPE_TRACE_READER_INTERNAL_H
 #define OPSCOPE_TRACE_READER_INTERNAL_H
@@ -127,12 +128,14 @@ struct trace {
 
     struct cache *cache;
     struct lod_index *lod;
+    struct source_files *source_files; /* NULL: nobody has asked yet */
 
     /* Where the file ends as far as it is whole; for trace_writer_resume. */
     uint64_t last_segment_offset, whole_length;
     uint64_t max_size_bytes;
-    uint64_t zones_read; /* so far; atomic */
-    const bool *stop;    /* trace_set_stop */
+    uint64_t begun_unix_ns; /* when the first segment was */
+    uint64_t zones_read;    /* so far; atomic */
+    const bool *stop;       /* trace_set_stop */
 };
 
 /* reader.c */
@@ -200,6 +203,9 @@ void groups_free(struct groups *groups);
 /* Global ids of the block's name list into memory that is reused. */
 int names_decode(struct trace *t, const struct entry *entry, const struct block_view *view,
                  struct bytes *memory, size_t *count);
+
+/* sources.c */
+void source_files_free(struct source_files *files);
 
 /* cache.c: decoded blocks, kept for the next drawing */
 enum cache_kind {

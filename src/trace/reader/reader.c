@@ -415,6 +415,7 @@ void trace_close(struct trace *t)
         close(t->fd);
     cache_free(t);
     lod_index_free(t);
+    source_files_free(t->source_files);
     clocks_free(t);
     for (size_t i = 0; i < t->source_count; i++)
         source_free(&t->sources[i]);

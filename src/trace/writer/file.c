@@ -111,6 +111,11 @@ static int hold_space(struct trace_writer *w, size_t length)
     return 0;
 }
 
+bool file_has_room(struct trace_writer *w, size_t length)
+{
+    return !w->is_full && hold_space(w, length) == 0;
+}
+
 static int set_full(struct trace_writer *w, int status)
 {
     if (!w->is_full) {
@@ -237,13 +242,15 @@ static void update_slot(struct trace_writer *w, uint32_t state, struct error *er
 int file_begin_segment(struct trace_writer *w, uint32_t flags, struct error *err)
 {
     uint8_t header[SEGMENT_HEADER_BYTES] = {0};
+    uint64_t now_unix_ns = clock_ns(CLOCK_REALTIME);
+    w->begun_unix_ns = w->begun_unix_ns ? w->begun_unix_ns : now_unix_ns;
     memcpy(header, SEGMENT_MAGIC, MAGIC_BYTES);
     put_u32(header + 8, TRACE_FORMAT_VERSION);
     put_u32(header + 12, TRACE_MIN_READER_VERSION);
     memcpy(header + 16, w->source, SOURCE_BYTES);
     put_u32(header + 32, flags);
     put_u32(header + 36, SEGMENT_HEADER_BYTES);
-    put_u64(header + 40, clock_ns(CLOCK_REALTIME));
+    put_u64(header + 40, now_unix_ns);
     put_u64(header + 48, w->max_size_bytes);
     size_t at = put_text(header, SEGMENT_TEXT_OFFSET, w->program);
     at = put_text(header, at, w->host);

@@ -4,6 +4,7 @@
  *   file.c         segment files: header, slots, blocks, checkpoints, trailer, a full disk
  *   flight.c       rotating segments of the flight recorder
  *   definitions.c  names, processes, tracks, clocks, descriptions
+ *   sources.c      lines of source files
  *   rows.c         points, counters, memory, ops, runs, samples, losses
  *   zones.c        sinks;  blocks.c  zone blocks out of them
  *   lod.c          levels of detail above the block
@@ -199,6 +200,7 @@ struct trace_writer {
     int reserve_fd;
     bool is_discarded; /* the output is the null device */
     uint64_t max_size_bytes;
+    uint64_t begun_unix_ns; /* when its first segment was */
     char *program, *command, *host;
     uint8_t source[SOURCE_BYTES];
     uint64_t sequence;
@@ -275,6 +277,8 @@ int file_checkpoint(struct trace_writer *w, bool is_last);
 bool file_is_followed(const struct trace_writer *w); /* trace_follow */
 /* Whether rows may still be written; makes room (the flight recorder's next segment) when needed. */
 bool file_accepts_rows(struct trace_writer *w);
+/* Whether so many bytes can be written without the disk, or the limit of a file's size, being full. */
+bool file_has_room(struct trace_writer *w, size_t length);
 void file_close(struct trace_writer *w);
 
 /* flight.c */

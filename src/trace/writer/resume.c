@@ -384,6 +384,7 @@ static int take_file(struct trace_writer *w, const char *path, bool *was_complet
         w->command = strdup(t->info.command);
         w->host = strdup(t->info.host);
         writer_set_max_size(w, t->max_size_bytes);
+        w->begun_unix_ns = t->begun_unix_ns;
         if (!w->program || !w->command || !w->host)
             status = error_set_errno(err, ENOMEM, "%s", w->path);
     }

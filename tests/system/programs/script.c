@@ -87,6 +87,23 @@ static void make_noisy(long count)
     }
 }
 
+/* A zone that says it is at FILE:LINE. */
+static void make_place(const char *place)
+{
+    char *file = strdup(place), *colon = file ? strrchr(file, ':') : NULL;
+    struct opscope_site *site = calloc(1, sizeof *site); /* both stay as long as the process */
+    if (!colon || !site)
+        fail("place");
+    *colon = '\0';
+    *site = (struct opscope_site){.struct_size = sizeof *site,
+                                  .line = (uint32_t)strtoul(colon + 1, NULL, 10),
+                                  .name = file,
+                                  .function = "f",
+                                  .file = file};
+    if (opscope_zone_begin_(site))
+        opscope_zone_end_();
+}
+
 static long number(const char *text)
 {
     char *end;
@@ -401,6 +418,8 @@ static bool record_step(const char *verb, const char *value)
         make_noisy(number(value));
     else if (strcmp(verb, "nest") == 0)
         make_nested(number(value));
+    else if (strcmp(verb, "place") == 0)
+        make_place(value);
     else if (strcmp(verb, "open") == 0)
         opscope_zone_begin(value);
     else if (strcmp(verb, "close") == 0)

@@ -18,6 +18,7 @@
  *     run CALL START END NAME                  of the device, whose clock is the host's
  *     lost ZONES [FROM TO [PID]]               of the thread, or of no known thread of PID, because the buffer was full
  *     paused FROM TO                           nothing was to be recorded
+ *     source FILE [CHANGED]                    the lines of this file, whole, as a recording takes them along
  *
  * Words are separated by tabs; zones may come in any order. */
 #include <stdbool.h>
@@ -220,6 +221,27 @@ static void add_loss(size_t count, char **words)
                              .zones = number(words[1])});
 }
 
+static void take_source(const char *path, bool is_changed)
+{
+    static char text[1 << 20];
+    FILE *file = fopen(path, "re");
+    size_t length = file ? fread(text, 1, sizeof text, file) : 0;
+    uint32_t lines = 0;
+    if (!length)
+        fail("source", path);
+    fclose(file);
+    for (size_t i = 0; i < length; i++)
+        lines += text[i] == '\n';
+    struct trace_source_part part = {.first_line = 1, .length = (uint32_t)length, .text = text};
+    struct trace_source_file row = {.file = path,
+                                    .state = is_changed ? TRACE_SOURCE_CHANGED : TRACE_SOURCE_READ,
+                                    .line_count = is_changed ? 0 : lines,
+                                    .part_count = !is_changed,
+                                    .parts = &part};
+    if (!trace_writer_sources(writer, &row, 1))
+        fail("source", "was not written");
+}
+
 static void read_line(char *line)
 {
     char *words[MOST_WORDS] = {0};
@@ -256,6 +278,8 @@ static void read_line(char *line)
         add_run(words);
     else if (strcmp(what, "lost") == 0 && count >= 2)
         add_loss(count, words);
+    else if (strcmp(what, "source") == 0 && count >= 2)
+        take_source(words[1], count > 2);
     else if (strcmp(what, "paused") == 0 && count == 3)
         trace_writer_loss(writer, &(struct trace_loss){.process = TRACE_NONE,
                                                        .track = TRACE_NONE,

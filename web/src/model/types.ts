@@ -255,6 +255,8 @@ export interface LaunchPlace {
 /** Lines of a file of the trace, where they can be read and are those of the recording. */
 export interface SourceAnswer {
     state: string;
+    /** Why there are no lines, and what to do about it. */
+    advice?: string;
     source: ZoneDetail["source"];
 }
 

@@ -10,7 +10,7 @@ import { Part } from "./inspector";
 function SourceThere({ file, line }: { file: string; line: number }) {
     const { data, error } = useAnswer<SourceAnswer>("source", { file, line });
     if (data?.source) return <Source source={data.source} />;
-    return <p class="t2">{error ? safeText(error) : data ? `Its source text is ${safeText(data.state)}.` : "…"}</p>;
+    return <p class="t2">{error ? safeText(error) : data ? `No source text: ${safeText(data.advice ?? data.state)}.` : "…"}</p>;
 }
 
 export function LaunchedFrom({ places, count = places.length }: { places: LaunchPlace[]; count?: number }) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyze/sourcefiles.h"
+#include "analyze/source/files.h"
 
 #include <fnmatch.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which source files somebody means: a pattern over paths, a module, "mine". */
-#ifndef OPSCOPE_ANALYZE_SOURCEFILES_H
-#define OPSCOPE_ANALYZE_SOURCEFILES_H
+#ifndef OPSCOPE_ANALYZE_SOURCE_FILES_H
+#define OPSCOPE_ANALYZE_SOURCE_FILES_H
 
 #include <stdbool.h>
 
