@@ -99,6 +99,7 @@ static void describe_op(struct annotated *a, size_t i, const struct timeline_op 
     struct timeline_op *op = &a->run.ops[i];
     op->class = copy_text(&a->run, estimate, from->class);
     op->number = copy_text(&a->run, estimate, from->number);
+    op->type = copy_text(&a->run, estimate, from->type);
     if (op->location == TIMELINE_NONE)
         op->location = copy_text(&a->run, estimate, from->location);
     if (!each)

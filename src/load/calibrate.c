@@ -38,8 +38,10 @@ static int add_sites(struct calibration_sites *sites, const struct timeline *tim
         site.class = (uint8_t)(op->bound == TIMELINE_BOUND_LAUNCH
                                    ? CALIBRATE_FLOOR
                                    : calibration_class_of(timeline_get_text(timeline, op->class)));
-        while (site.format < MODEL_FORMATS - 1 && strcmp(number, model_format_text(site.format)) != 0)
-            site.format++;
+        for (unsigned format = 0; format < MODEL_FORMATS; format++) {
+            if (strcmp(number, model_format_text(format)) == 0)
+                site.format = (uint8_t)format;
+        }
         site.estimate_ns = pair->estimate_ns;
         site.measured_ns = pair->least_ns;
         if (!(site.estimate_ns > 0) || !(site.measured_ns > 0) || site.class == CALIBRATE_CLASSES ||

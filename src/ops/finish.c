@@ -125,11 +125,27 @@ void ops_append_kernels(const struct ops *ops, const struct op_call *call, const
     }
 }
 
+/* An estimate says of each piece of an op when it is, side by side with others: the op is from the first to the last. */
+static struct op_line_sum sum_estimate(const struct ops *ops, const uint32_t *runs, size_t count)
+{
+    const struct op_run *first = &ops->runs[runs[0]];
+    uint64_t end_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct op_run *run = &ops->runs[runs[i]];
+        uint64_t own_end_ns = run->start_ns + (run->duration_ns == OPS_NO_DURATION ? 0 : run->duration_ns);
+        first = run->start_ns < first->start_ns ? run : first;
+        end_ns = own_end_ns > end_ns ? own_end_ns : end_ns;
+    }
+    return (struct op_line_sum){end_ns - first->start_ns, first->gap_ns, (uint32_t)count};
+}
+
 struct op_line_sum ops_sum_line(const struct ops *ops, const struct op_line *line)
 {
     struct op_line_sum sum = {.gap_ns = OPS_NO_GAP};
     const uint32_t *runs;
     size_t count = ops_line_runs(ops, line, &runs);
+    if (count && ops->runs[runs[0]].flags & OP_RUN_ESTIMATED)
+        return sum_estimate(ops, runs, count);
     for (size_t i = 0; i < count; i++) {
         const struct op_run *run = &ops->runs[runs[i]];
         if (i == 0) {

@@ -24,6 +24,8 @@
  * where whoever recorded it knows. They stand in for what would be computed from its tensors. */
 #define OPS_ATTRIBUTE_FLOPS "opscope.flops"
 #define OPS_ATTRIBUTE_BYTES "opscope.dram_bytes"
+/* What kind of op it is ("matmul", "conv" ...), where its name does not say. */
+#define OPS_ATTRIBUTE_CLASS "opscope.class"
 
 /* What the host's CPU is called where ops were computed by it (ops/cpu_runs.h). */
 #define OPS_CPU_DEVICE "host CPU"

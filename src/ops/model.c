@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 
 void model_free(struct model *model)
 {
@@ -122,9 +123,30 @@ const char *model_class_text(unsigned class)
 
 const char *model_format_text(unsigned format)
 {
-    static const char *const texts[MODEL_FORMATS] = {
-        [MODEL_INT8] = "int8", [MODEL_INT] = "int", [MODEL_REAL] = "float", [MODEL_BF16] = "bf16"};
+    static const char *const texts[MODEL_FORMATS] = {[MODEL_INT8] = "int8",
+                                                     [MODEL_INT] = "int",
+                                                     [MODEL_REAL] = "float",
+                                                     [MODEL_BF16] = "bf16",
+                                                     [MODEL_F16] = "f16"};
     return format < MODEL_FORMATS ? texts[format] : "";
+}
+
+const char *model_type_text(unsigned number, unsigned bits)
+{
+    static const struct {
+        uint8_t number, bits;
+        const char *text;
+    } types[] = {{MODEL_FLOAT, 8, "FLOAT8"},   {MODEL_FLOAT, 16, "FLOAT16"}, {MODEL_FLOAT, 32, "FLOAT32"},
+                 {MODEL_FLOAT, 64, "FLOAT64"}, {MODEL_INTEGER, 1, "BOOL8"},  {MODEL_INTEGER, 4, "INT4"},
+                 {MODEL_INTEGER, 8, "INT8"},   {MODEL_INTEGER, 16, "INT16"}, {MODEL_INTEGER, 32, "INT32"},
+                 {MODEL_INTEGER, 64, "INT64"}};
+    if (number == MODEL_BFLOAT)
+        return "BFLOAT16";
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        if (types[i].number == number && types[i].bits == bits)
+            return types[i].text;
+    }
+    return "";
 }
 
 const char *model_fault_text(unsigned fault)

@@ -59,12 +59,12 @@ enum model_work {
 enum model_number { MODEL_INTEGER, MODEL_FLOAT, MODEL_BFLOAT };
 
 /* Numbers for which compilers have code of their own: narrow integers are widened, or not, unlike others. */
-enum model_format { MODEL_INT8, MODEL_INT, MODEL_REAL, MODEL_BF16, MODEL_FORMATS };
+enum model_format { MODEL_INT8, MODEL_INT, MODEL_REAL, MODEL_BF16, MODEL_F16, MODEL_FORMATS };
 
 static inline unsigned model_format_of(unsigned number, unsigned bits)
 {
     return number == MODEL_BFLOAT  ? MODEL_BF16
-           : number == MODEL_FLOAT ? MODEL_REAL
+           : number == MODEL_FLOAT ? bits <= 16 ? MODEL_F16 : MODEL_REAL
            : bits <= 8             ? MODEL_INT8
                                    : MODEL_INT;
 }
@@ -120,6 +120,8 @@ struct model_op {
     bool is_scalar;                 /* one element after the other: an argmax */
     uint8_t works;                  /* kinds of work that it does */
     uint16_t data_bits, weight_bits;
+    uint16_t
+        number_bits; /* of the widest data that is of its number: an index of 64 bits makes no float wider */
     uint32_t first_work; /* in model.works */
     uint32_t steps;      /* that follow one another: of a recurrent layer; 1 */
     uint32_t window,
@@ -178,7 +180,9 @@ static inline uint64_t model_work_of(const struct model *model, const struct mod
 }
 
 const char *model_class_text(unsigned class);   /* "MAC", "ELT" ...: what reports and calibrations call it */
-const char *model_format_text(unsigned format); /* "int8", "int", "float", "bf16" */
+const char *model_format_text(unsigned format); /* "int8", "int", "float", "bf16", "f16" */
+/* "FLOAT16", "INT32", "BOOL8": as traces call what an op computes with. Static; "" where it is not known. */
+const char *model_type_text(unsigned number, unsigned bits);
 const char *model_fault_text(unsigned fault);
 
 static inline uint64_t model_multiply(uint64_t a, uint64_t b) /* saturating */

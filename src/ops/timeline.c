@@ -99,7 +99,7 @@ struct timeline_op *timeline_add_op(struct timeline *timeline)
     struct timeline_op *op =
         add(timeline, &timeline->ops, &timeline->op_count, &timeline->op_capacity, sizeof timeline->ops[0]);
     if (op) {
-        op->name = op->class = op->number = op->location = op->source = op->note = TIMELINE_NONE;
+        op->name = op->class = op->number = op->type = op->location = op->source = op->note = TIMELINE_NONE;
         op->utilisation = -1;
     }
     return op;

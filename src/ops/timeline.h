@@ -61,7 +61,8 @@ enum timeline_bound {
 struct timeline_op {
     uint32_t name;                /* text: "tosa.add" */
     uint32_t class;               /* text: "MAC", "ELT"; TIMELINE_NONE */
-    uint32_t number;              /* text: "int", "float", "bf16", what it computes with; TIMELINE_NONE */
+    uint32_t number;              /* text: model_format_text, what it computes with; TIMELINE_NONE */
+    uint32_t type;                /* text: "FLOAT16", the same as traces call it; TIMELINE_NONE */
     uint32_t location;            /* text */
     uint32_t dispatch;            /* in timeline.dispatches */
     uint32_t source;              /* the caller's own handle */

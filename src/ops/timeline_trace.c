@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "ops/known_figures.h"
 
 struct writing {
@@ -14,8 +15,8 @@ struct writing {
     uint32_t process, clock, device, queue;
     uint64_t call;
     const struct timeline_trace *about;
-    bool *op_computes; /* by op */
-    bool *is_run;      /* by unit */
+    bool *is_run;    /* by unit */
+    uint64_t *moved; /* by op: bytes of its transfers; NULL: nobody knows any */
 };
 
 static uint32_t track_kind(unsigned lane_kind)
@@ -68,50 +69,88 @@ static bool computes(const struct timeline *timeline, const struct timeline_unit
     return kind == TIMELINE_SLICE || kind == TIMELINE_CORE;
 }
 
-/* Units that are runs of ops: of a run its programs; of an estimate what computes, of an op that computes nothing its
- * transfers. */
+/* Units that are runs of ops: of a run its programs; of an estimate all that an op does, transfers as well, since its
+ * time is from the first of them to the last. */
 static bool find_runs(struct writing *w)
 {
     const struct timeline *timeline = w->timeline;
     bool has_compute = false;
-    w->op_computes = calloc(timeline->op_count + 1, sizeof w->op_computes[0]);
     w->is_run = calloc(timeline->unit_count + 1, sizeof w->is_run[0]);
-    if (!w->op_computes || !w->is_run)
+    if (!w->is_run)
         return false;
     for (size_t i = 0; i < timeline->unit_count; i++) {
         const struct timeline_unit *unit = &timeline->units[i];
         has_compute |= computes(timeline, unit);
-        if (computes(timeline, unit) && unit->op < timeline->op_count)
-            w->op_computes[unit->op] = true;
     }
     for (size_t i = 0; i < timeline->unit_count; i++) {
         const struct timeline_unit *unit = &timeline->units[i];
         bool has_op = unit->op < timeline->op_count;
         w->is_run[i] = w->about->is_measured ? timeline->lanes[unit->lane].kind == TIMELINE_PROGRAM
-                                             : computes(timeline, unit) || !has_compute ||
-                                                   (has_op && !w->op_computes[unit->op]);
+                                             : computes(timeline, unit) || !has_compute || has_op;
     }
     return true;
+}
+
+static bool is_transfer(const struct timeline *timeline, const struct timeline_unit *unit)
+{
+    unsigned kind = timeline->lanes[unit->lane].kind;
+    return (kind == TIMELINE_DMA_IN || kind == TIMELINE_DMA_OUT) && unit->bytes != UINT64_MAX;
+}
+
+/* An estimate of an engine that is fed by transfers knows what goes to memory and back, of all that an op reads and
+ * writes: the rest stays on the chip. */
+static bool sum_transfers(struct writing *w)
+{
+    const struct timeline *timeline = w->timeline;
+    for (size_t i = 0; !w->about->is_measured && i < timeline->unit_count; i++) {
+        const struct timeline_unit *unit = &timeline->units[i];
+        if (!is_transfer(timeline, unit) || unit->op >= timeline->op_count)
+            continue;
+        if (!w->moved)
+            w->moved = calloc(timeline->op_count, sizeof w->moved[0]);
+        if (!w->moved)
+            return false;
+        w->moved[unit->op] += unit->bytes;
+    }
+    return true;
+}
+
+/* The report's words for the classes of a model (model_class_text). */
+static const char *report_class(const char *class)
+{
+    static const struct {
+        const char *class, *text;
+    } words[] = {{"MAC", "matmul"},        {"CONV", "conv"},     {"DW", "conv"},  {"ELT", "elementwise"},
+                 {"TRANS", "elementwise"}, {"RED", "reduction"}, {"MOVE", "move"}};
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (strcmp(words[i].class, class) == 0)
+            return words[i].text;
+    }
+    return "";
 }
 
 /* Where an op is in the source, and what it does, as far as is known. `op` NULL: nothing of that. */
 static uint32_t describe(struct writing *w, uint32_t location, const struct timeline_op *op)
 {
-    char flops[64], bytes[64];
-    struct trace_part parts[4] = {{TRACE_PART_LOCATION, slice_of(timeline_get_text(w->timeline, location))}};
+    char flops[64], bytes[64], dtype[40], class[40];
+    struct trace_part parts[5] = {{TRACE_PART_LOCATION, slice_of(timeline_get_text(w->timeline, location))}};
     size_t count = 1;
     if (op && (op->macs || op->operations || op->read_bytes || op->write_bytes)) {
-        const char *number = op->number == TIMELINE_NONE ? "" : timeline_get_text(w->timeline, op->number);
-        if (*number)
-            parts[count++] = (struct trace_part){TRACE_PART_INPUT,
-                                                 slice_of(strcmp(number, "bf16") == 0    ? "dtype=BFLOAT16"
-                                                          : strcmp(number, "float") == 0 ? "dtype=FLOAT32"
-                                                                                         : "dtype=INT8")};
+        const char *type = op->type == TIMELINE_NONE ? "" : timeline_get_text(w->timeline, op->type);
+        snprintf(dtype, sizeof dtype, "dtype=%s", type);
+        if (*type)
+            parts[count++] = (struct trace_part){TRACE_PART_INPUT, slice_of(dtype)};
         snprintf(flops, sizeof flops, OPS_ATTRIBUTE_FLOPS "=%" PRIu64, 2 * op->macs + op->operations);
-        snprintf(bytes, sizeof bytes, OPS_ATTRIBUTE_BYTES "=%" PRIu64, op->read_bytes + op->write_bytes);
+        snprintf(bytes, sizeof bytes, OPS_ATTRIBUTE_BYTES "=%" PRIu64,
+                 w->moved ? w->moved[op - w->timeline->ops] : op->read_bytes + op->write_bytes);
         if (op->macs || op->operations) /* 0 of both: nothing but moving data, or not known */
             parts[count++] = (struct trace_part){TRACE_PART_ATTRIBUTE, slice_of(flops)};
         parts[count++] = (struct trace_part){TRACE_PART_ATTRIBUTE, slice_of(bytes)};
+        const char *word =
+            op->class == TIMELINE_NONE ? "" : report_class(timeline_get_text(w->timeline, op->class));
+        snprintf(class, sizeof class, OPS_ATTRIBUTE_CLASS "=%s", word);
+        if (*word)
+            parts[count++] = (struct trace_part){TRACE_PART_ATTRIBUTE, slice_of(class)};
     }
     return trace_writer_description(w->writer, parts, count);
 }
@@ -205,7 +244,8 @@ static void write_run(struct writing *w, const struct timeline_unit *unit, uint3
                             .process = w->process,
                             .track = track,
                             .name = name,
-                            .cores = w->about->is_measured ? unit->cores : 1,
+                            .cores = w->about->is_measured ? unit->cores
+                                                           : 0, /* an estimate spreads work as it sees fit */
                             .flags = w->about->is_measured ? 0 : TRACE_RUN_ESTIMATED,
                             .start = unit->start,
                             .duration = unit->end - unit->start};
@@ -308,7 +348,7 @@ int timeline_to_trace(const struct timeline *timeline, const struct timeline_tra
     for (size_t i = 0; i < about->message_count; i++)
         write_message(&w, &about->messages[i]);
     const struct timeline_unit **units = malloc((timeline->unit_count + 1) * sizeof units[0]);
-    bool failed = !units || !find_runs(&w);
+    bool failed = !units || !find_runs(&w) || !sum_transfers(&w);
     if (!failed)
         write_ops(&w);
     for (uint32_t lane = 0; lane < timeline->lane_count && !failed; lane++) {
@@ -322,7 +362,7 @@ int timeline_to_trace(const struct timeline *timeline, const struct timeline_tra
         write_lane(&w, lane, units, count);
     }
     free(units);
-    free(w.op_computes);
     free(w.is_run);
+    free(w.moved);
     return failed ? error_no_memory(err, about->source) : 0;
 }

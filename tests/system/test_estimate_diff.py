@@ -49,7 +49,7 @@ class Dispatches(Case):
 
     def test_estimates_are_told_from_runs(self):
         text = self.opscope("ops", "m.opscope").stdout
-        self.assertIn("device times are estimates, not measured: 1 of 1 run", text)
+        self.assertIn("device times are estimates, not measured: 2 of 2 runs", text)
         self.assertNotIn("estimate", self.opscope("ops", "run.opscope").stdout)
         trace = self.diff("m.opscope", "m.opscope")  # two estimates: a comparison as of any two runs
         self.assertNotIn("median_factor", trace)

@@ -13,6 +13,7 @@ import unittest
 import zlib
 
 import harness
+import ops_csv
 import pages
 
 # A statement of the generic form: results, then the quoted name and the parenthesis of its operands.
@@ -347,12 +348,48 @@ class Comparison(Case):
         rows = self.opscope_json("report", trace)["rows"]
         self.assertEqual([row["op"] for row in rows], ["f"] * 3)
         self.assertAlmostEqual(rows[1]["dram_gb_s"], 8, 2)
-        self.assertAlmostEqual(rows[1]["dram_percent"], 100 * 8 / 40, 1)
+        self.assertAlmostEqual(rows[1]["cache_share_percent"], 100 * 8 / 100, 1)  # 8 MB: in the target's cache
+        self.assertEqual([(row["input_0_type"], row["model"], row["category"]) for row in rows], [("FLOAT32", "elementwise", "Compute")] * 3)
         folder = self.path("phases")
         os.mkdir(folder)
         done = self.opscope("annotate", folder, run)
         self.assert_status(done, 2)
         self.assertIn("has no file *.stream.mlir", done.stderr)
+
+    def test_types_are_those_of_the_model(self):
+        """Of an estimate's trace and of an annotated run; an index of 64 bits makes no float wider."""
+        for name, wanted in {"f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32", "i8": "INT8", "i16": "INT16", "i32": "INT32"}.items():
+            model = self.write("t.mlir", f"""func.func @main(%a: tensor<64x64x{name}>, %i: tensor<1x64xi64>) -> tensor<64x64x{name}> {{
+  %0 = tosa.add %a, %a : (tensor<64x64x{name}>, tensor<64x64x{name}>) -> tensor<64x64x{name}>
+  return %0 : tensor<64x64x{name}>
+}}
+""")
+            self.opscope_json("estimate", model, "-o", self.path("t.opscope"))
+            row, = self.opscope_json("report", "t.opscope")["rows"]
+            self.assertEqual(row["input_0_type"], wanted)
+            model = self.write("m.mlir", FLOW.format(n=1 << 10).replace("f32", name))
+            self.opscope_json("annotate", model, self.write("r.jsonl", profile(1 << 20)), self.path("a.csv"), "-o", self.path("a.opscope"), *ONE_CORE)
+            self.assertEqual({row["input_0_type"] for row in self.opscope_json("report", "a.opscope")["rows"]}, {wanted})
+
+    def test_report_of_an_estimate_agrees_with_it(self):
+        """Times, shares and the whole, of ops that are cut into tiles for two engines, and of one that only moves data."""
+        model = self.write("p.mlir", """func.func @main(%x: tensor<1x112x112x64xi8>) -> tensor<1x56x56x64xi8> {
+  %s = tosa.const_shape {values = dense<[0, 0, 0, 1, 0, 1, 0, 0]> : tensor<8xindex>} : () -> !tosa.shape<8>
+  %z = "tosa.const"() {values = dense<-128> : tensor<1xi8>} : () -> tensor<1xi8>
+  %0 = tosa.pad %x, %s, %z : (tensor<1x112x112x64xi8>, !tosa.shape<8>, tensor<1xi8>) -> tensor<1x113x113x64xi8>
+  %1 = tosa.max_pool2d %0 {kernel = array<i64: 3, 3>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>} :
+    (tensor<1x113x113x64xi8>) -> tensor<1x56x56x64xi8>
+  return %1 : tensor<1x56x56x64xi8>
+}
+""")
+        for target in ("sl2610", "cpu"):
+            estimate = self.opscope_json("estimate", model, "--target", target, "-o", self.path("p.opscope"))
+            report = self.opscope_json("report", "p.opscope", "--machine", target)
+            self.assertEqual([row["op"] for row in report["rows"]], [row["op"] for row in estimate["rows"]])
+            for row, wanted in zip(report["rows"], estimate["rows"]):
+                self.assertAlmostEqual(row["time_us"] * 1000, wanted["time_ns"], delta=3)
+                self.assertLessEqual(max(row[key] or 0 for key in ops_csv.SHARES), 105, row)
+            self.assertAlmostEqual(sum(row["total_percent"] for row in report["rows"]), 100, delta=0.1)
 
     def test_rows_with_locations(self):
         """A runtime profile of Torq: what one run has at the places of an op's group is its run."""

@@ -338,7 +338,7 @@ static void test_trace(void **state)
     assert_int_equal(trace_open(&trace, file, 0, NULL), 0);
     const struct trace_info *info = trace_get_info(trace);
     assert_int_equal(info->zones, 6); /* five units, one dispatch */
-    assert_int_equal(info->runs, 2);  /* the slice's and the processor's */
+    assert_int_equal(info->runs, 5);  /* transfers, copy, slice and processor */
     assert_int_equal(info->ops, 2);
     assert_int_equal(info->end_ns - info->start_ns, 8722 * 1000 / 800);
     trace_close(trace);

@@ -77,6 +77,7 @@ static void add_op(struct estimate_drawing *d, const struct estimate_group *grou
     op->name = root->name;
     op->class = shared_text(d, &d->class_texts[group->class], model_class_text(group->class));
     op->number = shared_text(d, &d->format_texts[group->format], model_format_text(group->format));
+    op->type = timeline_text(d->timeline, slice_of(model_type_text(root->number, root->number_bits)));
     op->location = root->location;
     op->dispatch = d->dispatch;
     op->source = root->source;

@@ -188,7 +188,7 @@ static void sum_up(struct estimate_group *group, const struct model *model, cons
     }
     group->class = model->ops[group->root].class;
     group->number = model->ops[group->root].number;
-    group->format = (uint8_t)model_format_of(group->number, model->ops[group->root].data_bits);
+    group->format = (uint8_t)model_format_of(group->number, model->ops[group->root].number_bits);
 }
 
 static int add_input(struct joining *j, struct estimate_group *group, uint32_t id, struct model_use use)

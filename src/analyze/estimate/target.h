@@ -94,23 +94,28 @@ enum estimate_kind { ESTIMATE_NO_TARGET, ESTIMATE_DMA, ESTIMATE_CACHE };
     X(scale_matmul_int, 0, 1, "measured time / estimate: matmuls of wider integers")                         \
     X(scale_matmul_float, 0, 1, "measured time / estimate: matmuls of floats")                               \
     X(scale_matmul_bf16, 0, 1, "measured time / estimate: matmuls of bfloat16")                              \
+    X(scale_matmul_f16, 0, 1, "measured time / estimate: matmuls of 16-bit floats")                          \
     X(scale_conv_int8, 0, 1, "measured time / estimate: convolutions of integers up to 8 bits")              \
     X(scale_conv_int, 0, 1, "measured time / estimate: convolutions of wider integers")                      \
     X(scale_conv_float, 0, 1, "measured time / estimate: convolutions of floats")                            \
     X(scale_conv_bf16, 0, 1, "measured time / estimate: convolutions of bfloat16")                           \
+    X(scale_conv_f16, 0, 1, "measured time / estimate: convolutions of 16-bit floats")                       \
     X(scale_depthwise_int8, 0, 1,                                                                            \
       "measured time / estimate: depthwise convolutions of integers up to 8 bits")                           \
     X(scale_depthwise_int, 0, 1, "measured time / estimate: depthwise convolutions of wider integers")       \
     X(scale_depthwise_float, 0, 1, "measured time / estimate: depthwise convolutions of floats")             \
     X(scale_depthwise_bf16, 0, 1, "measured time / estimate: depthwise convolutions of bfloat16")            \
+    X(scale_depthwise_f16, 0, 1, "measured time / estimate: depthwise convolutions of 16-bit floats")        \
     X(scale_elementwise_int8, 0, 1, "measured time / estimate: element-wise ops of integers up to 8 bits")   \
     X(scale_elementwise_int, 0, 1, "measured time / estimate: element-wise ops of wider integers")           \
     X(scale_elementwise_float, 0, 1, "measured time / estimate: element-wise ops of floats")                 \
     X(scale_elementwise_bf16, 0, 1, "measured time / estimate: element-wise ops of bfloat16")                \
+    X(scale_elementwise_f16, 0, 1, "measured time / estimate: element-wise ops of 16-bit floats")            \
     X(scale_reduce_int8, 0, 1, "measured time / estimate: reductions and pools of integers up to 8 bits")    \
     X(scale_reduce_int, 0, 1, "measured time / estimate: reductions and pools of wider integers")            \
     X(scale_reduce_float, 0, 1, "measured time / estimate: reductions and pools of floats")                  \
     X(scale_reduce_bf16, 0, 1, "measured time / estimate: reductions and pools of bfloat16")                 \
+    X(scale_reduce_f16, 0, 1, "measured time / estimate: reductions and pools of 16-bit floats")             \
     X(scale_transcendental_int8, 0, 1,                                                                       \
       "measured time / estimate: exp, log, softmax and the like of integers up to 8 bits")                   \
     X(scale_transcendental_int, 0, 1,                                                                        \
@@ -119,10 +124,13 @@ enum estimate_kind { ESTIMATE_NO_TARGET, ESTIMATE_DMA, ESTIMATE_CACHE };
       "measured time / estimate: exp, log, softmax and the like of floats")                                  \
     X(scale_transcendental_bf16, 0, 1,                                                                       \
       "measured time / estimate: exp, log, softmax and the like of bfloat16")                                \
+    X(scale_transcendental_f16, 0, 1,                                                                        \
+      "measured time / estimate: exp, log, softmax and the like of 16-bit floats")                           \
     X(scale_move_int8, 0, 1, "measured time / estimate: data movement of integers up to 8 bits")             \
     X(scale_move_int, 0, 1, "measured time / estimate: data movement of wider integers")                     \
     X(scale_move_float, 0, 1, "measured time / estimate: data movement of floats")                           \
-    X(scale_move_bf16, 0, 1, "measured time / estimate: data movement of bfloat16")
+    X(scale_move_bf16, 0, 1, "measured time / estimate: data movement of bfloat16")                          \
+    X(scale_move_f16, 0, 1, "measured time / estimate: data movement of 16-bit floats")
 
 struct estimate_target {
     char name[ESTIMATE_NAME_BYTES]; /* of its machine */

@@ -15,7 +15,7 @@ double estimate_scale(const struct estimate_target *target, unsigned class, unsi
 {
 #define SCALES(key)                                                                                          \
     {                                                                                                        \
-        target->key##_int8, target->key##_int, target->key##_float, target->key##_bf16                       \
+        target->key##_int8, target->key##_int, target->key##_float, target->key##_bf16, target->key##_f16    \
     }
     const double scales[][MODEL_FORMATS] = {
         SCALES(scale_matmul),      SCALES(scale_conv),   SCALES(scale_depthwise),

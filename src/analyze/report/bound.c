@@ -134,7 +134,9 @@ static enum perf_doubt at_most(const struct perf_work *work)
 static enum perf_doubt memory_doubt(const struct perf *perf, const struct perf_row *row, double percent)
 {
     const struct perf_work *work = perf_work_of(perf, row);
-    bool has_hidden_caches = perf->machine->dram_sharded_cores == 0 && !has_caches(perf->machine);
+    bool has_own_memory =
+        perf->machine->dram_sharded_cores > 0 || perf->machine->estimate.kind == ESTIMATE_DMA;
+    bool has_hidden_caches = !has_own_memory && !has_caches(perf->machine);
     if (work->model_flags & PERF_BYTES_AT_MOST)
         return at_most(work);
     if ((double)work->unpadded < 1 && percent * (double)work->unpadded <= PERF_MOST_PERCENT)

@@ -283,13 +283,14 @@ static int fill_overlap(struct perf *perf, struct error *err)
 
 /* --- overlap, of runs on several tracks: queues and copy engines of a device, threads of the host --- */
 
-/* The runs of a row, each where it was; returns how many intervals there are then. */
+/* The runs of a row, each where it was, of an estimate from the first to the last; returns how many intervals there are
+ * then. */
 static size_t add_runs(const struct perf *perf, const struct perf_row *row, bool is_shown,
                        struct interval *intervals, size_t count)
 {
     const struct ops *ops = perf->ops;
     const uint32_t *runs;
-    size_t run_count = ops_line_runs(ops, perf_line(perf, row), &runs);
+    size_t run_count = ops_line_runs(ops, perf_line(perf, row), &runs), first = count;
     for (size_t i = 0; i < run_count; i++) {
         const struct op_run *run = &ops->runs[runs[i]];
         if (run->track == OPS_NONE || run->duration_ns == OPS_NO_DURATION)
@@ -302,6 +303,11 @@ static size_t add_runs(const struct perf *perf, const struct perf_row *row, bool
             .row = runs[i],
             .device = perf_is_cpu(perf) || run->device == OPS_NO_DEVICE ? PERF_NO_NUMBER : run->device,
             .is_shown = is_shown};
+        if (count - first < 2 || !perf_is_estimated(perf, row))
+            continue;
+        count--;
+        intervals[first].start_ns = fmin(intervals[first].start_ns, intervals[count].start_ns);
+        intervals[first].end_ns = fmax(intervals[first].end_ns, intervals[count].end_ns);
     }
     return count;
 }

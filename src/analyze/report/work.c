@@ -632,11 +632,26 @@ static struct perf_name known_name(struct perf *perf, uint32_t name)
     return known->name;
 }
 
+/* Of an op whose name says nothing. */
+static struct perf_name stated_class(struct perf *perf, uint32_t name, uint32_t description,
+                                     struct perf_name known)
+{
+    struct perf_attribute_search search = {0};
+    struct slice text = perf_next_attribute(perf->ops, description, PERF_ATTRIBUTE_CLASS, &search);
+    for (unsigned c = 0; c < PERF_CLASSES && known.class_ == PERF_CLASS_OTHER && !known.is_torch; c++) {
+        if (slice_is(text, perf_class_text(c)))
+            known.class_ = (uint8_t)c;
+    }
+    if (text.length && !known.is_torch)
+        known.category = (uint8_t)perf_category_of(perf_text(perf, name), known.class_);
+    return known;
+}
+
 static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t description,
                                   enum perf_work_kind kind)
 {
     const struct op_description *d = ops_get_description(perf->ops, description);
-    struct perf_name known = known_name(perf, name);
+    struct perf_name known = stated_class(perf, name, description, known_name(perf, name));
     struct source source = {.perf = perf,
                             .name = ops_get_slice(perf->ops, name),
                             .fidelity = ops_get_slice(perf->ops, d->fidelity),

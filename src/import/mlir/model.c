@@ -248,8 +248,12 @@ static uint32_t add_place(struct walk *w, uint32_t op)
 
 static void take_number(struct model_op *op, const struct model_value *value)
 {
-    if (value->number == MODEL_BFLOAT || (value->number == MODEL_FLOAT && op->number == MODEL_INTEGER))
+    if (value->number == MODEL_BFLOAT || (value->number == MODEL_FLOAT && op->number == MODEL_INTEGER)) {
+        op->number_bits = op->number == value->number ? op->number_bits : 0;
         op->number = value->number;
+    }
+    if (value->number == op->number && value->bits > op->number_bits)
+        op->number_bits = value->bits;
     if (value->bits > op->data_bits)
         op->data_bits = value->bits;
     if (value->fault != MODEL_FINE && op->fault == MODEL_FINE)
@@ -265,10 +269,13 @@ static void set_numbers(struct walk *w, struct model_op *made, uint32_t ins)
         made->data_bits = data->bits;
         made->weight_bits = weights->bits;
         made->number = data->number == MODEL_INTEGER ? weights->number : data->number;
+        made->number_bits = data->number == made->number ? data->bits : weights->bits;
     }
     bool reduces = made->class == MODEL_REDUCTION || made->class == MODEL_POOL;
     if (reduces && ins && w->in[0] != MODEL_NONE)
         made->data_bits = model->values[w->in[0]].bits;
+    if (reduces && ins && w->in[0] != MODEL_NONE && model->values[w->in[0]].number == made->number)
+        made->number_bits = made->data_bits;
 }
 
 /* Adds what the op reads and writes. */
@@ -531,6 +538,7 @@ static void store(struct walk *w, uint32_t op, uint32_t site)
                                 .class = copy.class,
                                 .number = w->model->values[value].number,
                                 .data_bits = w->model->values[value].bits,
+                                .number_bits = w->model->values[value].bits,
                                 .fault = w->model->values[value].fault,
                                 .steps = 1,
                                 .window = 1,
