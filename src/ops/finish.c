@@ -125,7 +125,7 @@ void ops_append_kernels(const struct ops *ops, const struct op_call *call, const
     }
 }
 
-/* An estimate says of each piece of an op when it is, side by side with others: the op is from the first to the last. */
+/* An estimate says of each piece of an op when it is, beside others: the op is from the first to the last. */
 static struct op_line_sum sum_estimate(const struct ops *ops, const uint32_t *runs, size_t count)
 {
     const struct op_run *first = &ops->runs[runs[0]];
