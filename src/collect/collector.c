@@ -167,7 +167,6 @@ void collector_free(struct collector *c)
         source_close(c->sources[i]);
     free(c->sources);
     free(c->dead_open);
-    free(c->reported);
     free(c->pause.edges);
     map_free(&c->pause.going_on);
     map_free(&c->newest_of_pid);
@@ -177,6 +176,7 @@ void collector_free(struct collector *c)
     map_free(&c->foreign_names);
     for (size_t i = 0; i < c->folder_count; i++)
         free(c->folders[i]);
+    ledger_free(c);
     clock_map_free(&c->clock);
     bytes_free(&c->scratch);
     free(c);
@@ -289,14 +289,10 @@ static uint64_t take_chunk(struct source *s, const struct segment_chunk *listed,
     if (!is_done)
         return taken;
     t->next_sequence++;
-    bool is_last = chunk.d.flags & CHUNK_LAST || !chunk.is_sealed;
-    if (is_last)
-        ledger_prepare(s->collector, t);
+    ledger_note(s->collector, t);
     if (chunk.d.flags & CHUNK_LAST)
         track_finish(s, t, t->last_ns);
     session_segment_release(s->segment, &chunk);
-    if (is_last)
-        ledger_settle(s->collector);
     return taken;
 }
 
@@ -465,6 +461,7 @@ static void finish_source(struct source *s, bool is_end_of_run)
         process_end(c, id, TRACE_STATUS_UNKNOWN, is_running ? TRACE_PROCESS_RUNNING_AT_END : 0);
     }
     finish_tracks(s, 0, true);
+    ledger_take_late_ends(s);
     note_unplaced_losses(s, now);
     device_flush(s, now, true);
     if (session_segment_is_dead(s->segment)) {

@@ -161,10 +161,10 @@ struct track {
     struct open_op *ops;
     uint32_t op_count;
     size_t op_capacity;
-    bool has_tasks;  /* recover: the file has tracks of its tasks */
-    bool is_dead;    /* its thread is gone: what it left is final */
-    bool is_settled; /* in the ledger */
-    bool is_muted;   /* recover: records that the dead collector took are not written again */
+    bool has_tasks;      /* recover: the file has tracks of its tasks */
+    bool is_dead;        /* its thread is gone: what it left is final */
+    uint32_t ledger_row; /* + 1; 0: none yet */
+    bool is_muted;       /* recover: records that the dead collector took are not written again */
 };
 
 enum pause_change { PAUSE_GOES_ON, PAUSE_STOPS, PAUSE_ENDS }; /* the last: the process does */
@@ -227,6 +227,20 @@ struct source {
     bool has_figure_names;
 };
 
+/* Of one thread: zones that ended, or were lost, in chunks that were given back. */
+struct ledger_row {
+    uint64_t key;
+    uint64_t zones;           /* and LEDGER_FINISHED */
+    uint64_t unseen_sequence; /* of the thread's next chunk: late ends of it are not among the zones */
+};
+#define LEDGER_FINISHED (UINT64_C(1) << 63) /* the thread is gone: nothing is to come */
+
+struct ledger_rows {
+    struct ledger_row *row;
+    uint32_t count, capacity;
+    bool is_copy; /* recover's */
+};
+
 struct collector {
     struct session_folder *folder;
     struct trace_writer *writer;
@@ -257,14 +271,16 @@ struct collector {
         uint64_t edges_seen;
         struct map going_on; /* processes that go on by themselves */
     } pause;
+    struct ledger_rows ledger_rows;
     /* Rows taken so far, but for zones of threads and tasks. What begins and ends counts from its begin on. */
     struct session_rows taken;
     /* recover: */
     struct reported *reported; /* losses that the file has, in order of key */
     size_t reported_count;
-    uint64_t known_zones;                                 /* of threads, found or lost, that the file has */
-    uint64_t known_live_zones;                            /* those of threads that have a chunk */
-    bool ending_is_live;                                  /* the ledger's ending_track has a chunk */
+    uint64_t *file_zones; /* of each thread that the file has, its tasks' included */
+    size_t file_track_count;
+    bool rows_are_missing;                                /* threads that the ledger does not tell of */
+    struct map row_of_key;                                /* thread -> index of its row in the ledger */
     struct session_rows known_rows;                       /* of `taken`, that the file has or will have */
     bool taking_is_undone;                                /* the ledger's taking_chunk was not marked */
     struct map seen_refusals, seen_broken, seen_segments; /* pids, hashes of file names, ids */
@@ -323,15 +339,22 @@ void lock_step(struct source *s, struct track *t, uint64_t word, uint64_t number
 void locks_close(struct source *s, struct track *t, uint64_t seen_ns); /* with its thread */
 
 /* ledger.c: what recover needs to know of a collector that died */
-void ledger_prepare(struct collector *c, struct track *t); /* before its last chunk goes back */
-void ledger_settle(struct collector *c);                   /* after that */
+void ledger_note(struct collector *c, struct track *t);   /* before a chunk of it goes back */
+void ledger_finish(struct collector *c, struct track *t); /* its thread is gone */
 void ledger_consume(struct source *s,
                     const struct segment_chunk *chunk); /* everything in it was taken: marks it */
 void ledger_open(struct collector *c);                  /* recover: before the segments are read */
 void ledger_open_track(struct source *s, struct track *t, const struct segment_chunk *chunk); /* likewise */
-void ledger_close(struct collector *c); /* recover: counts what was lost of ended threads */
+void ledger_take_late_ends(struct source *s); /* recover: of threads that have no chunk */
+void ledger_close(struct collector *c);       /* recover: counts what was lost of those */
+void ledger_free(struct collector *c);
 void ledger_open_process(struct source *s, uint32_t slot, uint64_t key); /* likewise */
 uint32_t ledger_replay(struct source *s, struct track *t, const struct segment_chunk *chunk);
+
+/* ledger_rows.c: rows that outlive the collector; the first is number 1 */
+uint32_t ledger_row_new(struct ledger_rows *rows, int folder_fd); /* 0: no memory */
+bool ledger_rows_read(struct ledger_rows *rows, int folder_fd);   /* false: not all of them */
+void ledger_rows_close(struct ledger_rows *rows);
 
 /* track.c: the hot loop */
 void track_drain(struct source *s, struct track *t, const struct segment_chunk *chunk);

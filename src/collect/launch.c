@@ -347,7 +347,7 @@ static void stop_recording(struct run *r)
     r->collector = NULL;
     r->writer = NULL;
     if (status == 0 && r->folder.ledger)
-        __atomic_store_n(&r->folder.ledger->ended_zones, SESSION_LEDGER_CLOSED, __ATOMIC_RELEASE);
+        __atomic_store_n(&r->folder.ledger->ledger_state, SESSION_LEDGER_CLOSED, __ATOMIC_RELEASE);
     if (!r->options->keep_session)
         session_folder_remove(r->folder.path, NULL);
     session_folder_close(&r->folder);

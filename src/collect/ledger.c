@@ -22,14 +22,16 @@
  * Losses that the program itself counted (buffer full, say). Each descriptor has the thread's total since its
  * start, and the file has the loss records written so far: the difference still has to be reported.
  *
- * A thread that has ended has no chunk. The collector therefore keeps a ledger in the control file: the total of
- * zones, found and lost, of all threads whose last chunk it has given back. recover compares it with what the file
- * holds of threads without a chunk: if the file has fewer, the rest was lost. Adding a thread to the total and
- * giving its last chunk back cannot be one step, so there are two. ledger_prepare writes the new total and the
- * thread's key beside the valid total; the chunk is given back; ledger_settle makes the new total the valid one.
- * If the collector dies in between, recover takes the new total if that thread has no chunk left, and the old one
- * if it has. Rows that are not zones of threads are added in the same way, around marking the slots of a chunk as
- * taken (ledger_consume).
+ * A thread may have no chunk: it has ended, or it waits for one (--on-full=wait), or has given that up. So whenever the
+ * collector gives a chunk back, it first writes down how many zones of that thread have ended, or were lost, up to the
+ * end of that chunk: the thread's row of the ledger (ledger_rows.c). As long as the chunk is there, recover does not
+ * look at the row; from the store on that gives it back, nothing else tells of those zones. So the two need not be one
+ * step, whenever the collector dies. Ends without a chunk (struct late_ends) are added by the number of the chunk that
+ * would have come next; when the thread is known to be gone, they are among the zones, which one store says
+ * (LEDGER_FINISHED).
+ *
+ * Rows that are not zones of threads are added to sums around marking the slots of a chunk as taken, in two steps
+ * (ledger_consume).
  *
  * Where this cannot be exact:
  *   - A thread with tasks has its zones on several tracks, each of which reaches the file by itself. How many
@@ -50,26 +52,38 @@
 
 #define BEGUN_BEFORE "(begun before the collector died)"
 
-void ledger_prepare(struct collector *c, struct track *t)
+static void write_row(struct collector *c, struct track *t, uint64_t flag)
 {
     struct session_control *ledger = c->folder->ledger;
-    t->is_settled = true;
-    if (!ledger)
-        return;
     uint64_t not_ended = t->zones_too_deep + t->depth + t->parked_zones;
     uint64_t ended = t->zones_begun > not_ended ? t->zones_begun - not_ended : 0;
-    __atomic_store_n(&ledger->ending_zones, ledger->ended_zones + ended + t->lost_zones, __ATOMIC_RELAXED);
-    __atomic_store_n(&ledger->ending_track, t->key, __ATOMIC_RELEASE);
-}
-
-void ledger_settle(struct collector *c)
-{
-    struct session_control *ledger = c->folder->ledger;
     if (!ledger)
         return;
-    __atomic_store_n(&ledger->ended_zones, ledger->ending_zones, __ATOMIC_RELEASE);
-    __atomic_store_n(&ledger->ending_track, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&ledger->taken.zones, c->taken.zones, __ATOMIC_RELEASE); /* open spans were taken off */
+    if (!t->ledger_row) {
+        t->ledger_row = ledger_row_new(&c->ledger_rows, c->folder->fd);
+        if (!t->ledger_row) {
+            ledger->threads_without_row++;
+            return;
+        }
+        c->ledger_rows.row[t->ledger_row - 1].key = t->key;
+    }
+    struct ledger_row *row = &c->ledger_rows.row[t->ledger_row - 1];
+    __atomic_store_n(&row->unseen_sequence, t->unseen_sequence, __ATOMIC_RELAXED);
+    __atomic_store_n(&row->zones, (ended + t->lost_zones) | flag, __ATOMIC_RELEASE);
+}
+
+void ledger_note(struct collector *c, struct track *t)
+{
+    write_row(c, t, 0);
+}
+
+void ledger_finish(struct collector *c, struct track *t)
+{
+    struct session_control *ledger = c->folder->ledger;
+    write_row(c, t, LEDGER_FINISHED);
+    if (ledger)
+        __atomic_store_n(&ledger->taken.zones, c->taken.zones,
+                         __ATOMIC_RELEASE); /* open spans were taken off */
 }
 
 static uint64_t key_of_chunk(const struct source *s, const struct segment_chunk *chunk)
@@ -104,7 +118,7 @@ static bool counts_are_known(const struct collector *c)
 
 static void lose(struct collector *c, uint32_t process, uint32_t track, uint64_t ns, struct session_rows lost)
 {
-    if (c->folder->control.ended_zones == SESSION_LEDGER_CLOSED)
+    if (c->folder->control.ledger_state == SESSION_LEDGER_CLOSED)
         return;
     struct trace_loss loss = {.process = process,
                               .track = track,
@@ -211,9 +225,55 @@ static struct reported reported_losses(const struct collector *c, uint64_t key)
     return found ? *found : wanted;
 }
 
-void ledger_open(struct collector *c)
+/* Zones of each thread that the file has, or knows to have found no room in it; those of its tasks are its own. */
+static void count_file_zones(struct collector *c)
 {
     const struct trace_track *track;
+    size_t capacity = 0;
+    for (uint32_t id = 0; (track = trace_writer_get_track(c->writer, id)); id++) {
+        uint64_t zones = trace_writer_track_zones(c->writer, id);
+        if (!has_stack(track))
+            c->known_rows.zones += zones;
+        if (!array_reserve(&c->file_zones, &capacity, (size_t)id + 1, sizeof *c->file_zones))
+            break;
+        c->file_zones[id] = 0;
+        c->file_track_count = (size_t)id + 1;
+        uint32_t owner = track->kind == TRACE_TRACK_TASK ? track->parent : id;
+        if (has_stack(track) && owner <= id)
+            c->file_zones[owner] += zones + reported_losses(c, track->key).on_disk;
+    }
+}
+
+static void open_rows(struct collector *c)
+{
+    struct ledger_rows *rows = &c->ledger_rows;
+    count_file_zones(c);
+    c->rows_are_missing = !ledger_rows_read(rows, c->folder->fd) || c->folder->control.threads_without_row;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (rows->row[i].key && !map_put(&c->row_of_key, rows->row[i].key, i))
+            c->rows_are_missing = true;
+    }
+}
+
+static struct ledger_row *find_row(struct collector *c, uint64_t key)
+{
+    uint32_t index = map_get(&c->row_of_key, key);
+    return index != MAP_NONE ? &c->ledger_rows.row[index] : NULL;
+}
+
+void ledger_take_late_ends(struct source *s)
+{
+    struct collector *c = s->collector;
+    uint32_t count = c->row_of_key.count ? session_segment_late_count(s->segment) : 0;
+    for (uint32_t number = 0; number < count; number++) {
+        struct ledger_row *row = find_row(c, source_key(s, 2, number));
+        if (row && row->key && !(row->zones & LEDGER_FINISHED))
+            row->zones += session_segment_late_ends(s->segment, number, row->unseen_sequence);
+    }
+}
+
+void ledger_open(struct collector *c)
+{
     struct trace *trace;
     char path[sizeof c->folder->output + 16];
     snprintf(path, sizeof path, "%s.partial", c->folder->output);
@@ -224,14 +284,7 @@ void ledger_open(struct collector *c)
         read_losses(c, trace);
         trace_close(trace);
     }
-    for (uint32_t id = 0; (track = trace_writer_get_track(c->writer, id)); id++) {
-        struct reported reported = reported_losses(c, track->key);
-        uint64_t zones = trace_writer_track_zones(c->writer, id);
-        if (has_stack(track))
-            c->known_zones += zones + reported.on_disk + reported.zones;
-        else
-            c->known_rows.zones += zones;
-    }
+    open_rows(c);
 }
 
 void ledger_open_process(struct source *s, uint32_t slot, uint64_t key)
@@ -273,8 +326,9 @@ void ledger_open_track(struct source *s, struct track *t, const struct segment_c
     t->last_ns = collector_ns(c, d->base_ticks);
     t->lost_zones = (uint32_t)reported.zones;
     t->lost_records = (uint32_t)reported.records;
-    c->known_live_zones += in_file + reported.zones;
-    c->ending_is_live |= t->key == c->folder->control.ending_track;
+    struct ledger_row *row = find_row(c, t->key);
+    if (row)
+        row->key = 0; /* the chunk tells more */
     uint32_t name = open ? trace_writer_name(c->writer, BEGUN_BEFORE, "", "", 0, 0) : TRACE_NONE;
     for (uint64_t i = 0; i < open && i <= TRACE_MAX_DEPTH; i++) {
         if (!track_push(t, t->last_ns, name, 0))
@@ -370,18 +424,41 @@ static uint64_t excess(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
+/* A thread that has no chunk. */
+static void close_row(struct collector *c, const struct ledger_row *row)
+{
+    uint64_t zones = row->zones & ~LEDGER_FINISHED;
+    uint32_t id = trace_writer_find_track(c->writer, row->key);
+    uint64_t known = id < c->file_track_count ? c->file_zones[id] : 0;
+    const struct trace_track *track = trace_writer_get_track(c->writer, id);
+    known += reported_losses(c, row->key).zones;
+    if (zones > known)
+        lose(c, track ? track->process : TRACE_NONE, track ? id : TRACE_NONE, collector_now_ns(c),
+             (struct session_rows){.zones = zones - known});
+}
+
 void ledger_close(struct collector *c)
 {
     const struct session_control *control = &c->folder->control;
-    bool is_ending = control->ending_track && !c->ending_is_live;
-    uint64_t ended = is_ending ? control->ending_zones : control->ended_zones;
     const struct session_rows *taken =
         control->taking_chunk && !c->taking_is_undone ? &control->taking : &control->taken;
-    struct session_rows lost = {.zones = excess(ended, c->known_zones - c->known_live_zones) +
-                                         excess(taken->zones, c->known_rows.zones),
+    struct session_rows lost = {.zones = excess(taken->zones, c->known_rows.zones),
                                 .records = excess(taken->records, c->known_rows.records)};
+    bool is_unknown = !counts_are_known(c) || c->rows_are_missing;
     if (!counts_are_known(c))
-        lost = (struct session_rows){0}; /* an unknown number */
-    if (!counts_are_known(c) || lost.zones || lost.records)
+        lost = (struct session_rows){0};
+    for (uint32_t i = 0; counts_are_known(c) && i < c->ledger_rows.count; i++) {
+        if (c->ledger_rows.row[i].key)
+            close_row(c, &c->ledger_rows.row[i]);
+    }
+    if (is_unknown || lost.zones || lost.records)
         lose(c, TRACE_NONE, TRACE_NONE, collector_now_ns(c), lost);
+}
+
+void ledger_free(struct collector *c)
+{
+    ledger_rows_close(&c->ledger_rows);
+    map_free(&c->row_of_key);
+    free(c->file_zones);
+    free(c->reported);
 }

@@ -227,6 +227,8 @@ static uint32_t drain_record(struct source *s, struct track *t, struct tick_cloc
 {
     uint64_t time_kind = load_word(&slots->time_kind), word = load_word(&slots->word);
     unsigned kind = (unsigned)(time_kind & 0xff);
+    if (__builtin_expect(!time_kind, 0))
+        return record_take(s, t, slots, count, time_kind, word, t->last_ns);
     uint64_t ns = tick_ns(clock, time_kind);
     /* these carry times that are not this thread's now */
     bool is_device = kind == RECORD_DEVICE_ZONE || kind == RECORD_DEVICE_RUN || kind == RECORD_CLOCK_SYNC;
@@ -320,10 +322,7 @@ void track_finish(struct source *s, struct track *t, uint64_t seen_ns)
     struct collector *c = s->collector;
     take_late_ends(s, t, seen_ns);
     c->taken.zones -= t->span_count; /* open ones are not rows */
-    if (!t->is_settled) {
-        ledger_prepare(c, t);
-        ledger_settle(c);
-    }
+    ledger_finish(c, t);
     track_flush_losses(s, t);
     track_flush_loss(s, t, seen_ns);
     for (size_t i = 0; i < t->span_count; i++)

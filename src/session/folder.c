@@ -55,7 +55,7 @@ static int write_control(struct session_folder *folder, struct error *err)
 {
     struct session_control *c = &folder->control;
     c->magic = SESSION_CONTROL_MAGIC;
-    c->version = SESSION_VERSION;
+    c->version = SESSION_CONTROL_VERSION;
     c->min_recorder = SESSION_VERSION;
     c->collector_pid = (uint64_t)getpid();
     c->output_length = (uint32_t)strlen(folder->output);
@@ -126,10 +126,10 @@ static int read_control(struct session_folder *folder, struct error *err)
     if (pread(folder->control_fd, c, sizeof *c, 0) != (ssize_t)sizeof *c || c->magic != SESSION_CONTROL_MAGIC)
         return error_set(err, EINVAL, "%s is not a session folder: its control file is damaged",
                          folder->path);
-    if (c->version != SESSION_VERSION)
+    if (c->version != SESSION_CONTROL_VERSION)
         return error_set(err, EINVAL,
                          "%s was made by another version of opscope (session layout %u, ours is %u)",
-                         folder->path, c->version, SESSION_VERSION);
+                         folder->path, c->version, SESSION_CONTROL_VERSION);
     if (c->output_length >= sizeof folder->output || c->command_length >= sizeof folder->command ||
         pread(folder->control_fd, folder->output, c->output_length, sizeof *c) != (ssize_t)c->output_length ||
         pread(folder->control_fd, folder->command, c->command_length,

@@ -332,6 +332,12 @@ uint32_t session_segment_free_chunks(const struct session_segment *s)
     return free_count;
 }
 
+uint32_t session_segment_late_count(const struct session_segment *s)
+{
+    uint32_t tracks = __atomic_load_n(&live(s)->track_count, __ATOMIC_RELAXED);
+    return tracks < s->layout.late_count ? tracks : s->layout.late_count;
+}
+
 uint32_t session_segment_late_ends(const struct session_segment *s, uint32_t track, uint64_t next_sequence)
 {
     uint32_t page = segment_late_page(track);

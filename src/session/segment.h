@@ -61,6 +61,8 @@ void session_segment_release(struct session_segment *s,
 /* Zones of a thread that ended after the last record of it, with no chunk to record that in. next_sequence: of the
  * first chunk of which no record has been seen. */
 uint32_t session_segment_late_ends(const struct session_segment *s, uint32_t track, uint64_t next_sequence);
+uint32_t
+session_segment_late_count(const struct session_segment *s); /* threads that may have some: numbers below */
 /* Chunks without memory or without an owner: what the program can still take. */
 uint32_t session_segment_free_chunks(const struct session_segment *s);
 

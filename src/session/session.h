@@ -46,7 +46,8 @@
 
 #define SESSION_LEDGER_CLOSED UINT64_MAX /* the trace was finished: whatever was taken is in it */
 
-#define SESSION_VERSION 6u
+#define SESSION_VERSION 6u         /* of segments, and of what a recorder reads of the control file */
+#define SESSION_CONTROL_VERSION 7u /* of all of that: what recover reads */
 #define SESSION_CONTROL_MAGIC UINT64_C(0x314c54435350504f) /* "OPPSCTL1" */
 #define SESSION_SEGMENT_MAGIC UINT64_C(0x314745535350504f) /* "OPPSSEG1" */
 
@@ -109,11 +110,12 @@ struct session_control { /* the start of the control file; texts follow */
     uint64_t max_size_bytes;            /* of the trace, likewise */
     uint32_t output_length;             /* absolute path of the trace, after this struct */
     uint32_t command_length;            /* follows the path */
-    /* The collector's ledger: how many zones it took that have no chunk any more (of threads that have ended), so that
-     * recover knows how many of them never reached the file. A thread is added in two steps around the release of
-     * its last chunk: while ending_track is set, ending_zones counts if that track has no chunk left. */
-    uint64_t ended_zones, ending_zones, ending_track; /* ended_zones: or SESSION_LEDGER_CLOSED */
-    /* And how many rows it took that are not zones of threads and tasks: zones of devices and spans, and records. They
+    /* The collector's ledger, for recover: which of the zones that it took never reached the file? For each thread it
+     * is in a file of its own (collect/ledger_rows.c). */
+    uint64_t ledger_state;        /* 0, or SESSION_LEDGER_CLOSED */
+    uint64_t threads_without_row; /* that were given chunks back, and there was no memory to say so */
+    uint64_t reserved;
+    /* How many rows it took that are not zones of threads and tasks: zones of devices and spans, and records. They
      * are added chunk by chunk, also in two steps: while taking_chunk is set, the sums of `taking` count if
      * taking_slots of that chunk are marked as taken. */
     struct session_rows {

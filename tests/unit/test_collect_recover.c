@@ -55,6 +55,9 @@ static int tear_down(void **state)
     (void)state;
     trace_close(trace);
     image_unmap(&image);
+    char path[80];
+    snprintf(path, sizeof path, "%s/ledger", base);
+    unlink(path); /* where a chunk was given back */
     return unlink(first.path);
 }
 
@@ -412,8 +415,8 @@ static void test_threads_that_ended(void **state)
     end_a_thread(1, 20);
     write_all();
     end_a_thread(2, 30);
-    assert_int_equal(ledger.ended_zones, 60 + 3 * 4);
-    assert_int_equal(ledger.ending_track, 0);
+    assert_int_equal(first.collector->ledger_rows.count, 3);
+    assert_int_equal(ledger.threads_without_row, 0);
     die();
     const struct trace_info *info = recover();
     assert_int_equal(info->zones + info->lost_zones, 60 + 3 * 4);
@@ -431,7 +434,7 @@ static void test_nothing_was_written(void **state)
     assert_int_equal(info->lost_zones, 38);
 }
 
-/* Killed between the two steps: the chunk of the ending thread is still there, or is gone. */
+/* Killed before the thread's last chunk goes back, and after that. */
 static void test_death_between_the_steps(void **state)
 {
     (void)state;
@@ -451,8 +454,8 @@ static void test_death_between_the_steps(void **state)
         for (size_t i = 0; !track; i++)
             track = first.collector->sources[0]->tracks[i];
         track->zones_begun = 30;
-        ledger_prepare(first.collector, track);
-        assert_true(ledger.ending_track != 0 && ledger.ended_zones == 0 && ledger.ending_zones == 30);
+        ledger_note(first.collector, track);
+        assert_int_equal(first.collector->ledger_rows.row[0].zones, 30);
         if (is_gone)
             d->state = CHUNK_FREE;
         die();
@@ -460,6 +463,65 @@ static void test_death_between_the_steps(void **state)
         assert_int_equal(info->zones, is_gone ? 0 : 5);
         assert_int_equal(info->lost_zones, is_gone ? 30 : 25);
     }
+}
+
+/* With --on-full=wait a thread gives its full chunk away before it has another. */
+static void test_a_thread_that_waits_for_a_chunk(void **state)
+{
+    (void)state;
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    add_zones(0, 0, 40);
+    poll();
+    write_all();
+    image_chunk(&image, 1, 0, 1, CHUNK_SEALED)->zones_before = 40;
+    add_zones(1, 1000, 30);
+    image_descriptor(&image, 1)->lost_zones = 3;
+    image_record(&image, 1, 2000, RECORD_ZONE_BEGIN, name, 0);
+    image_record(&image, 1, 2001, RECORD_ZONE_BEGIN, name, 0);
+    poll(); /* in the collector's memory only */
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(info->zones, 40);
+    assert_int_equal(info->lost_zones, 33);
+    size_t count;
+    const struct trace_loss *losses = trace_get_losses(trace, &count);
+    assert_int_equal(count, 1);
+    assert_true(losses[0].track != TRACE_NONE);
+}
+
+/* It gave up waiting, and one of the two zones that it had open ended after that. */
+static void test_late_ends_of_a_thread_without_a_chunk(void **state)
+{
+    (void)state;
+    image.header->track_count = 1;
+    image.header->late_pages[0] = 1;
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    add_zones(0, 0, 10);
+    image_record(&image, 0, 200, RECORD_ZONE_BEGIN, name, 0);
+    image_record(&image, 0, 201, RECORD_ZONE_BEGIN, name, 0);
+    poll();
+    struct late_ends *late = (struct late_ends *)(void *)(image.memory + image.layout.late);
+    *late = (struct late_ends){.count = 1, .sequence = 1};
+    die();
+    assert_int_equal(recover()->lost_zones, 11);
+}
+
+static void test_a_ledger_without_memory(void **state)
+{
+    (void)state;
+    char path[80];
+    snprintf(path, sizeof path, "%s/ledger", base);
+    assert_int_equal(symlink("/dev/null", path), 0); /* it cannot be made */
+    end_a_thread(0, 10);
+    assert_true(ledger.threads_without_row > 0);
+    die();
+    recover();
+    size_t count;
+    const struct trace_loss *losses = trace_get_losses(trace, &count);
+    bool is_said = false; /* an unknown number was lost */
+    for (size_t i = 0; i < count; i++)
+        is_said |= losses[i].reason == TRACE_LOSS_COLLECTOR && losses[i].zones == 0;
+    assert_true(is_said);
 }
 
 static void test_zones_that_began_before(void **state)
@@ -512,9 +574,7 @@ static void test_numbers_that_make_no_sense(void **state)
     add_zones(0, 100, 2);
     uint16_t *taken = (uint16_t *)(void *)(image.memory + image.layout.taken);
     taken[0] = UINT16_MAX;
-    ledger.ended_zones = UINT64_MAX;
     ledger.taken.zones = ledger.taken.records = UINT64_MAX;
-    ledger.ending_track = 1;
     die();
     recover();
     assert_true(trace_get_info(trace)->is_complete);
@@ -634,6 +694,9 @@ int main(void)
         CASE(test_threads_that_ended),
         CASE(test_nothing_was_written),
         CASE(test_death_between_the_steps),
+        CASE(test_a_thread_that_waits_for_a_chunk),
+        CASE(test_late_ends_of_a_thread_without_a_chunk),
+        CASE(test_a_ledger_without_memory),
         CASE(test_zones_that_began_before),
         CASE(test_late_ends_are_reported_in_the_next_chunk),
         CASE(test_numbers_that_make_no_sense),
