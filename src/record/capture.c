@@ -8,9 +8,8 @@
  * parent's word does not bind.
  *
  * Zones stay in balance: those that were open when recording was paused end as ever. One that is begun while paused is
- * not recorded; where its end will come all the same (OPSCOPE_BEGIN, an op), opscope_zone_hide_ notes how many recorded
- * zones were open then: an end that finds just as many is that zone's. As long as a thread has such zones open, it
- * takes the slow path (no zone_limit).
+ * not recorded; where its end will come all the same (OPSCOPE_BEGIN, an op), opscope_zone_hide_ hides it, as one that
+ * is lost is hidden (fast.h). As long as a thread has such zones open, it takes the slow path (no zone_limit).
  *
  * To hear of a zone that begins, one must be called: with --capture zone:NAME a waiting process has opscope_recording =
  * 1 and capture_waits = 1 instead, zones take the slow path and are refused there. They take it, too, while such a zone
@@ -184,20 +183,25 @@ bool capture_zone_begins(struct thread_cursor *c, uint32_t id)
 /* Not before: a handler that records before the zone counts as open (most come at the end of change) would end it. */
 void capture_zone_has_begun(struct thread_cursor *c)
 {
-    if (!c->capture_depth)
-        c->capture_depth = cursor_depth(c) + (c->skip > 0);
+    if (c->capture_depth)
+        return;
+    bool is_lost = cursor_hides(c);
+    c->capture_hidden = is_lost ? c->hidden : 0;
+    c->capture_depth = cursor_depth(c) + is_lost;
 }
 
 void capture_zone_ended(struct thread_cursor *c)
 {
     c->capture_depth = 0;
+    c->capture_hidden = 0;
     if (__atomic_sub_fetch(&zones_open, 1, __ATOMIC_SEQ_CST) == 0)
         change_if(true, no_zone_is_open, true);
 }
 
 void capture_zone_may_have_ended(struct thread_cursor *c)
 {
-    if (c->capture_depth > cursor_depth(c) && !c->skip)
+    bool has_ended = c->capture_hidden ? c->hidden < c->capture_hidden : c->capture_depth > cursor_depth(c);
+    if (c->capture_depth && has_ended)
         capture_zone_ended(c);
 }
 
@@ -206,29 +210,8 @@ void capture_zone_may_have_ended(struct thread_cursor *c)
 OPSCOPE_API void opscope_zone_hide_(void)
 {
     struct thread_cursor *c = cursor_of_thread();
-    if (!c)
-        return;
-    if (c->skip) {
-        cursor_set_skip(c, c->skip + 1);
-        return;
-    }
-    uint32_t n = c->hidden_count;
-    bool is_same = n && (c->hidden[n - 1].depth == cursor_depth(c) || n == CURSOR_HIDDEN);
-    if (!is_same)
-        c->hidden[n] = (struct hidden_zones){cursor_depth(c), 0};
-    c->hidden_count = is_same ? n : n + 1;
-    c->hidden[c->hidden_count - 1].count++;
-    cursor_set_skip(c, 0); /* the limit */
-}
-
-bool capture_hidden_ends(struct thread_cursor *c)
-{
-    if (!cursor_hides(c))
-        return false;
-    if (--c->hidden[c->hidden_count - 1].count == 0)
-        c->hidden_count--;
-    cursor_set_skip(c, 0);
-    return true;
+    if (c)
+        cursor_hide_zone(c);
 }
 
 /* --- fork --- */

@@ -178,17 +178,20 @@ static void update_zone_limit(struct thread_cursor *c)
 {
     struct slot *limit;
     do {
-        bool is_slow = c->skip || c->hidden_count || capture_hears_zones ||
-                       c->clock_source != CLOCK_SOURCE_COUNTER || recorder_is_paused();
+        bool is_slow = c->hidden || capture_hears_zones || c->clock_source != CLOCK_SOURCE_COUNTER ||
+                       recorder_is_paused();
         limit = c->limit;
         c->hot.zone_limit = is_slow ? NULL : (uint64_t *)(void *)limit;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
     } while (limit != c->limit);
 }
 
-/* For the outermost call, which switches chunks. */
+/* For the outermost call, which switches chunks. The fast path's limit never is of an older chunk than the other, also
+ * where a siglongjmp comes in between. */
 static void set_limit(struct thread_cursor *c, struct slot *limit)
 {
+    c->hot.zone_limit = NULL;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     c->limit = limit;
     update_zone_limit(c);
 }
@@ -198,11 +201,57 @@ static void set_at(struct thread_cursor *c, struct slot *slot)
     c->hot.at = (uint64_t *)(void *)slot;
 }
 
-/* A handler that comes in between leaves skip as it was. */
-void cursor_set_skip(struct thread_cursor *c, uint32_t skip)
+void cursor_look_again(struct thread_cursor *c)
 {
-    c->skip = skip;
     update_zone_limit(c);
+}
+
+/* --- zones that are not recorded --- */
+
+/* A handler that comes in between leaves the word as it was, and what it keeps of it is what we keep. */
+void cursor_hide_zone(struct thread_cursor *c)
+{
+    uint64_t hidden = c->hidden, *kept = c->ops->hidden;
+    uint32_t below = hidden_below(hidden);
+    if (cursor_hides(c)) {
+        c->hidden = hidden + (hidden_count(hidden) < HIDDEN_MOST ? HIDDEN_ONE : 0);
+        update_zone_limit(c);
+        return;
+    }
+    if (below >= CURSOR_HIDDEN) { /* the outermost are forgotten: most probably their ends will never come */
+        below = CURSOR_HIDDEN - 1;
+        memmove(kept, kept + 1, below * sizeof *kept);
+    }
+    if (hidden)
+        kept[below++] = hidden;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    c->hidden = (uint64_t)cursor_depth(c) << 32 | HIDDEN_ONE | below;
+    update_zone_limit(c);
+}
+
+static void leave_hidden(struct thread_cursor *c)
+{
+    uint32_t below = hidden_below(c->hidden);
+    c->hidden = below ? c->ops->hidden[below - 1] : 0;
+    update_zone_limit(c);
+}
+
+bool cursor_unhide_zone(struct thread_cursor *c)
+{
+    if (!cursor_hides(c))
+        return false;
+    if (hidden_count(c->hidden) > 1)
+        c->hidden -= HIDDEN_ONE;
+    else
+        leave_hidden(c);
+    return true;
+}
+
+/* Of hidden zones inside it no end will come: they were left by siglongjmp. */
+void cursor_zone_ended(struct thread_cursor *c)
+{
+    while (UNLIKELY(c->hidden) && hidden_depth(c->hidden) > cursor_depth(c))
+        leave_hidden(c);
 }
 
 /* A thread that is setting its limit right now may miss this: its zones are then recorded until its chunk is full. */
@@ -579,7 +628,7 @@ static void make_stale(struct thread_cursor *c)
     c->magic = CURSOR_STALE;
     c->limit = NULL;
     c->hot.zone_limit = NULL;
-    c->hot.state.all = c->skip = c->hidden_count = c->capture_depth = 0;
+    c->hot.state.all = c->hidden = c->capture_hidden = c->capture_depth = 0;
 }
 
 /* False when some thread does not leave the recorder: it has been stopped there, or left it by siglongjmp. */

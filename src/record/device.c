@@ -71,11 +71,6 @@ __attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(const 
                                                                           bool *is_captured)
 {
     struct thread_cursor *c = cursor_of_thread();
-    if (c && c->skip) {
-        cursor_set_skip(c, c->skip + 1);
-        cursor_lose_zone(c);
-        return NULL;
-    }
     *is_captured = c && capture_hears_zones && capture_zone_begins(c, text ? text_id(text) : id);
     if (c && recorder_is_paused() && !*is_captured) {
         opscope_zone_hide_();
@@ -84,7 +79,7 @@ __attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(const 
     if (!c)
         cursor_lose_zone(NULL);
     else if (c->limit && !c->hot.zone_limit) /* for a pause that is over? */
-        cursor_set_skip(c, 0);
+        cursor_look_again(c);
     return c;
 }
 
@@ -146,7 +141,7 @@ static inline uint64_t begin_op(struct thread_cursor *c, uint32_t name, uint32_t
     if (!slot) {
         cursor_lose_zone(c);
         if (c)
-            cursor_set_skip(c, 1);
+            cursor_hide_zone(c);
         if (UNLIKELY(is_captured) && c == own)
             capture_zone_has_begun(c);
         return 0;
@@ -183,7 +178,7 @@ OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t devi
 OPSCOPE_API void opscope_op_end_(void)
 {
     const struct thread_cursor *c = cursor_fast();
-    if (c->magic == CURSOR_MAGIC && !c->skip && !cursor_hides(c) && cursor_depth(c) && c->ops->count)
+    if (c->magic == CURSOR_MAGIC && !cursor_hides(c) && cursor_depth(c) && c->ops->count)
         drop_ended_ops(c->ops, cursor_depth(c) - 1);
     opscope_zone_end_();
 }
@@ -201,7 +196,7 @@ OPSCOPE_API uint64_t opscope_op_done_(uint32_t name, uint32_t attribute, uint32_
     if (UNLIKELY(c && !c->hot.zone_limit) && recorder_is_paused()) /* with that limit nothing is in the way */
         return 0;
     uint32_t slots = attribute ? 4 : 3;
-    struct slot *slot = c && !c->skip ? cursor_reserve(&c, slots) : NULL;
+    struct slot *slot = c ? cursor_reserve(&c, slots) : NULL;
     if (!slot) {
         cursor_lose_zone(c);
         return 0;
@@ -223,7 +218,7 @@ OPSCOPE_API uint64_t opscope_op_done_(uint32_t name, uint32_t attribute, uint32_
 static void emit_part(uint32_t role, uint32_t id)
 {
     struct thread_cursor *c = cursor_fast();
-    if (!c->skip && cursor_depth(c) && !cursor_hides(c))
+    if (cursor_depth(c) && !cursor_hides(c))
         emit_at(clock_ticks(c->clock_source), RECORD_OP_PART, word_of(id, role, 0), NULL, 0);
 }
 
@@ -245,7 +240,7 @@ OPSCOPE_API uint64_t opscope_op_begin_known_(const struct opscope_known_op *op)
 OPSCOPE_API void opscope_op_end_known_(uint32_t parts)
 {
     struct thread_cursor *c = cursor_fast();
-    if (parts && c->magic == CURSOR_MAGIC && !c->skip && !cursor_hides(c) && cursor_depth(c)) {
+    if (parts && c->magic == CURSOR_MAGIC && !cursor_hides(c) && cursor_depth(c)) {
         uint64_t ticks = clock_ticks(c->clock_source);
         struct slot *slot = cursor_reserve(&c, 2);
         if (slot) {
@@ -253,6 +248,7 @@ OPSCOPE_API void opscope_op_end_known_(uint32_t parts)
             slot[1] = (struct slot){slot_time_kind(ticks, RECORD_ZONE_END), 0};
             slot_write(slot, slot_time_kind(ticks, RECORD_OP_PART), word_of(parts, PART_LIST, 0));
             cursor_did(c, 2, 0, -1);
+            cursor_zone_ended(c);
             if (UNLIKELY(capture_hears_zones))
                 capture_zone_may_have_ended(c);
             return;

@@ -41,8 +41,10 @@
  * ## Whole zones only
  *
  * A begin is recorded only with room left in the chunk for its own end and those of all zones already open (up to
- * 512 of them), so a zone's end never needs a chunk that may not be had. A begin that finds no room sets `skip`,
- * which makes everything inside it, and its own end, go unrecorded and counted. Deeper than that, or where handlers
+ * 512 of them), so a zone's end never needs a chunk that may not be had. A begin that finds no room is counted and
+ * hidden: `hidden` says how many recorded zones were open then, so that an end that finds just as many is that
+ * zone's. What is inside it is recorded where there is room: a zone whose end never comes, since a signal handler left
+ * it by siglongjmp, takes nothing with it. Deeper than that, or where handlers
  * interrupted more than OPSCOPE_ZONE_SLACK_ begins inside one another, an end may find no room: it then goes into the
  * next chunk, or is reported late (RECORD_LATE_ENDS).
  *
@@ -73,17 +75,17 @@
  * more than this many nested events in a row that found no room: so many that a handler is not taken for one that never
  * returned while it is merely busy. */
 #define CURSOR_STUCK 4096u
-#define CURSOR_HIDDEN 7u /* how often zones begun while paused and recorded ones can be inside one another */
-#define LOST_RETRY 64u   /* look for a chunk again after this many lost events */
+#define CURSOR_HIDDEN 64u /* how often hidden zones and recorded ones can be inside one another */
+#define LOST_RETRY 64u    /* look for a chunk again after this many lost events */
 
 struct thread_cursor {
     struct opscope_cursor_ hot; /* at, zone_limit, state */
     struct slot
-        *volatile limit; /* the chunk's end, or NULL without a chunk; hot.zone_limit: cursor_set_skip */
+        *volatile limit; /* the chunk's end, or NULL without a chunk; hot.zone_limit: update_zone_limit */
     struct slot *base;   /* its begin, likewise */
     uint32_t clock_source;
     uint32_t magic;
-    volatile uint32_t skip;    /* > 0: inside a zone that is not recorded */
+    uint32_t capture_depth;    /* zones open with the one that is captured; 0: none is */
     volatile uint32_t leaving; /* > 0: chunks are being switched; the number of the one that is left, + 1 */
     struct op_stack *ops;      /* device.c; the cursor keeps it for the next thread */
     /* second line: slow path */
@@ -100,12 +102,10 @@ struct thread_cursor {
     uint16_t retry;
     uint16_t has_late_page;            /* the segment's memory for late_ends */
     volatile uint32_t nested_failures; /* since the outermost call has last moved on */
-    /* third line: pausing, capture.c */
-    uint32_t hidden_count;
-    uint32_t capture_depth; /* zones open with the one that is captured; 0: none is */
-    struct hidden_zones {   /* open, not recorded: begun with `depth` recorded zones open */
-        uint32_t depth, count;
-    } hidden[CURSOR_HIDDEN];
+    /* third line: zones that are open and not recorded, begun while paused or lost: hidden_depth */
+    volatile uint64_t hidden;
+    uint64_t capture_hidden; /* the same when the captured zone had begun, and was lost; else 0 */
+    uint64_t reserved[6];
 };
 _Static_assert(sizeof(struct thread_cursor) == 192, "three cache lines");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "union opscope_state_");
@@ -116,7 +116,7 @@ _Static_assert(OPSCOPE_SLOT_BYTES_ == sizeof(struct slot) && OPSCOPE_ZONE_BEGIN_
 /* The Python extension looks before it writes slots of its own: the recorder that is loaded may be of another release.
  * To be changed with struct thread_cursor, struct slot or the rules above; then the program's own zones need another
  * name for opscope_thread_cursor_, too (opscope/zone.h). */
-#define RECORDER_LAYOUT 6u
+#define RECORDER_LAYOUT 7u
 OPSCOPE_API uint32_t opscope_recorder_layout_(void);
 
 /* The thread's, or one without room and with nothing open. */

@@ -20,11 +20,6 @@ static inline uint64_t id_payload(uint32_t id, uint32_t payload)
 __attribute__((noinline)) static int begin_slow(struct thread_cursor *c, unsigned kind, uint32_t id,
                                                 uint32_t colour)
 {
-    if (UNLIKELY(c->skip)) {
-        cursor_set_skip(c, c->skip + 1);
-        cursor_lose_zone(c);
-        return 1;
-    }
     if (UNLIKELY(c->magic != CURSOR_MAGIC) && !(c = cursor_renew(c))) {
         cursor_lose_zone(NULL);
         return 0;
@@ -33,7 +28,7 @@ __attribute__((noinline)) static int begin_slow(struct thread_cursor *c, unsigne
     if (UNLIKELY(recorder_is_paused()) && !is_captured)
         return 0;
     if (UNLIKELY(c->limit && !c->hot.zone_limit)) /* for a pause that is over? */
-        cursor_set_skip(c, 0);
+        cursor_look_again(c);
     const struct thread_cursor *own = c;
     struct slot *slot = cursor_reserve(&c, 1);
     if (LIKELY(slot)) {
@@ -43,7 +38,7 @@ __attribute__((noinline)) static int begin_slow(struct thread_cursor *c, unsigne
         cursor_lose_zone(c);
         if (!c)
             return 0;
-        cursor_set_skip(c, 1);
+        cursor_hide_zone(c);
     }
     if (UNLIKELY(is_captured) && c == own) /* else a handler has forked, and this is the child */
         capture_zone_has_begun(c);
@@ -115,12 +110,9 @@ OPSCOPE_API int opscope_task_begin_(const char *name, size_t length, uint64_t nu
 
 __attribute__((noinline)) static void end_slow(struct thread_cursor *c)
 {
-    if (c->skip) {
-        cursor_set_skip(c, c->skip - 1);
-    } else if (capture_hidden_ends(c) ||
-               cursor_depth(c) == 0) { /* begun before the session, or before the fork */
-        return;
-    } else {
+    if (!cursor_unhide_zone(c)) {
+        if (cursor_depth(c) == 0) /* begun before the session, or before the fork */
+            return;
         struct slot *slot = cursor_reserve_slow(&c, cursor_take_slots(c, 1), 1, true);
         if (!c || !cursor_depth(c)) /* of an earlier session */
             return;
@@ -129,6 +121,7 @@ __attribute__((noinline)) static void end_slow(struct thread_cursor *c)
         cursor_did(c, slot ? 1 : 0, 0, -1);
         if (!slot)
             cursor_end_late(c);
+        cursor_zone_ended(c);
     }
     if (UNLIKELY(capture_hears_zones))
         capture_zone_may_have_ended(c);
@@ -219,7 +212,7 @@ static void emit_text(unsigned kind, const char *head, size_t head_length, const
 static bool zone_is_skipped(void)
 {
     const struct thread_cursor *c = cursor_fast();
-    return c->skip || !cursor_depth(c) || cursor_hides(c);
+    return !cursor_depth(c) || cursor_hides(c);
 }
 
 OPSCOPE_API void opscope_zone_text_(const char *text, size_t length)

@@ -56,8 +56,9 @@ struct op_stack {
         uint32_t depth; /* of the thread's zones, this one included */
         uint32_t reserved;
     } entries[OP_STACK_ENTRIES];
+    uint64_t hidden[CURSOR_HIDDEN]; /* what cursor.hidden was outside its zones, outermost first */
 };
-_Static_assert(sizeof(struct op_stack) == 512, "op stacks come after the cursors of their block");
+_Static_assert(sizeof(struct op_stack) == 1024, "op stacks come after the cursors of their block");
 
 #define BLOCK_CURSORS 512u
 #define CURSOR_BLOCK_BYTES (BLOCK_CURSORS * (sizeof(struct thread_cursor) + sizeof(struct op_stack)))
@@ -72,9 +73,12 @@ struct thread_cursor *cursor_of_thread(void); /* sets the thread up; NULL when n
 struct thread_cursor *cursor_renew(struct thread_cursor *c); /* one whose magic is not CURSOR_MAGIC */
 void cursor_lose_zone(struct thread_cursor *c);              /* NULL: a thread that could not be set up */
 void cursor_lose_record(struct thread_cursor *c);
-void cursor_end_late(struct thread_cursor *c); /* an end that found no room */
-void cursor_set_skip(struct thread_cursor *c, uint32_t skip);
-void cursors_take_slow_path(void); /* all threads' zones, until their next look */
+void cursor_end_late(struct thread_cursor *c);    /* an end that found no room */
+void cursor_hide_zone(struct thread_cursor *c);   /* a zone that has begun, and is not recorded */
+bool cursor_unhide_zone(struct thread_cursor *c); /* true: the end is of such a zone */
+void cursor_zone_ended(struct thread_cursor *c);  /* a recorded one has */
+void cursor_look_again(struct thread_cursor *c);  /* may zones take the fast path? */
+void cursors_take_slow_path(void);                /* all threads' zones, until their next look */
 
 /* Room for `slots` slots beside the ends that are owed. Followed by slot_show and cursor_did. */
 static inline struct slot *cursor_reserve(struct thread_cursor **cursor, uint32_t slots)
@@ -114,8 +118,6 @@ bool capture_zone_begins(struct thread_cursor *c,
 void capture_zone_has_begun(struct thread_cursor *c); /* such a one, recorded or lost */
 void capture_zone_ended(struct thread_cursor *c);
 void capture_zone_may_have_ended(struct thread_cursor *c); /* a zone has: was it that one? */
-bool capture_hidden_ends(
-    struct thread_cursor *c); /* true: the end is of a zone that was begun while paused */
 
 static inline bool recorder_is_paused(void)
 {
@@ -123,10 +125,28 @@ static inline bool recorder_is_paused(void)
            __atomic_load_n(&capture_waits, __ATOMIC_RELAXED);
 }
 
-/* Is the innermost zone of the thread one that was begun while paused? */
+/* One word, so that a handler sees it whole: recorded zones that were open << 32 | hidden zones one inside the other
+ * there << 8 | how many such words are kept for when these have ended (op_stack.hidden). 0: none. */
+#define HIDDEN_ONE UINT64_C(256)
+#define HIDDEN_MOST UINT64_C(0xffffff)
+static inline uint64_t hidden_count(uint64_t hidden)
+{
+    return hidden >> 8 & HIDDEN_MOST;
+}
+static inline uint32_t hidden_below(uint64_t hidden)
+{
+    return (uint32_t)(hidden & 0xff);
+}
+static inline uint32_t hidden_depth(uint64_t hidden)
+{
+    return (uint32_t)(hidden >> 32);
+}
+
+/* Is the innermost zone of the thread one that is not recorded? */
 static inline bool cursor_hides(const struct thread_cursor *c)
 {
-    return c->hidden_count && c->hidden[c->hidden_count - 1].depth == cursor_depth(c);
+    uint64_t hidden = c->hidden;
+    return hidden && hidden_depth(hidden) == cursor_depth(c);
 }
 
 /* record.c */
