@@ -10,6 +10,7 @@
 #include "collect/clock_map.h"
 #include "collect/collector.h"
 #include "collect/device_rows.h"
+#include "session/ledger_file.h"
 #include "session/segment.h"
 
 #define MAX_PENDING_TEXTS 16u /* texts in pieces, nested by signal handlers */
@@ -227,20 +228,6 @@ struct source {
     bool has_figure_names;
 };
 
-/* Of one thread: zones that ended, or were lost, in chunks that were given back. */
-struct ledger_row {
-    uint64_t key;
-    uint64_t zones;           /* and LEDGER_FINISHED */
-    uint64_t unseen_sequence; /* of the thread's next chunk: late ends of it are not among the zones */
-};
-#define LEDGER_FINISHED (UINT64_C(1) << 63) /* the thread is gone: nothing is to come */
-
-struct ledger_rows {
-    struct ledger_row *row;
-    uint32_t count, capacity;
-    bool is_copy; /* recover's */
-};
-
 struct collector {
     struct session_folder *folder;
     struct trace_writer *writer;
@@ -350,11 +337,6 @@ void ledger_close(struct collector *c);       /* recover: counts what was lost o
 void ledger_free(struct collector *c);
 void ledger_open_process(struct source *s, uint32_t slot, uint64_t key); /* likewise */
 uint32_t ledger_replay(struct source *s, struct track *t, const struct segment_chunk *chunk);
-
-/* ledger_rows.c: rows that outlive the collector; the first is number 1 */
-uint32_t ledger_row_new(struct ledger_rows *rows, int folder_fd); /* 0: no memory */
-bool ledger_rows_read(struct ledger_rows *rows, int folder_fd);   /* false: not all of them */
-void ledger_rows_close(struct ledger_rows *rows);
 
 /* track.c: the hot loop */
 void track_drain(struct source *s, struct track *t, const struct segment_chunk *chunk);

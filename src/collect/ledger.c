@@ -24,10 +24,10 @@
  *
  * A thread may have no chunk: it has ended, or it waits for one (--on-full=wait), or has given that up. So whenever the
  * collector gives a chunk back, it first writes down how many zones of that thread have ended, or were lost, up to the
- * end of that chunk: the thread's row of the ledger (ledger_rows.c). As long as the chunk is there, recover does not
- * look at the row; from the store on that gives it back, nothing else tells of those zones. So the two need not be one
- * step, whenever the collector dies. Ends without a chunk (struct late_ends) are added by the number of the chunk that
- * would have come next; when the thread is known to be gone, they are among the zones, which one store says
+ * end of that chunk: the thread's row of the ledger (session/ledger_file.h). As long as the chunk is there, recover
+ * does not look at the row; from the store on that gives it back, nothing else tells of those zones. So the two need
+ * not be one step, whenever the collector dies. Ends without a chunk (struct late_ends) are added by the number of the
+ * chunk that would have come next; when the thread is known to be gone, they are among the zones, which one store says
  * (LEDGER_FINISHED).
  *
  * Rows that are not zones of threads are added to sums around marking the slots of a chunk as taken, in two steps

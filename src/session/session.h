@@ -111,7 +111,7 @@ struct session_control { /* the start of the control file; texts follow */
     uint32_t output_length;             /* absolute path of the trace, after this struct */
     uint32_t command_length;            /* follows the path */
     /* The collector's ledger, for recover: which of the zones that it took never reached the file? For each thread it
-     * is in a file of its own (collect/ledger_rows.c). */
+     * is in a file of its own (ledger_file.h). */
     uint64_t ledger_state;        /* 0, or SESSION_LEDGER_CLOSED */
     uint64_t threads_without_row; /* that were given chunks back, and there was no memory to say so */
     uint64_t reserved;

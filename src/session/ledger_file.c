@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ledger's rows: for each thread, what the collector has taken of it in chunks that it gave back. A file of its own
- * in the session folder, since there may be any number of them: a collector that is killed leaves it to recover. Memory
- * is there before it is written to, so that a full tmpfs is an error and not a SIGBUS. */
+#include "session/ledger_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "collect/internal.h"
 
 #define LEDGER_FILE "ledger"
 #define FIRST_ROWS 170u
