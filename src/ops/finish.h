@@ -42,10 +42,10 @@ void ops_append_kernels(const struct ops *ops, const struct op_call *call, const
                         struct bytes *out);
 
 struct op_line_sum {
-    uint64_t
-        duration_ns; /* of an estimate from the first to the last; of the first run alone where that is not known: OPS_NO_DURATION */
-    int64_t gap_ns;  /* before them and between them; OPS_NO_GAP */
-    uint32_t runs;   /* 0: none */
+    /* Of an estimate from the first to the last. */
+    uint64_t duration_ns; /* of the first run alone where that is not known: OPS_NO_DURATION */
+    int64_t gap_ns;       /* before them and between them; OPS_NO_GAP */
+    uint32_t runs;        /* 0: none */
 };
 struct op_line_sum ops_sum_line(const struct ops *ops, const struct op_line *line);
 
