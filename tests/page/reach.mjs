@@ -149,6 +149,44 @@ async function rest() {
     return seen;
 }
 
-const result = { menus: await menus(), tables: await tables(), spoken: await spoken(), rest: await rest(), axe: await axe() };
+/** A trace of many processes and threads that do next to nothing: few lines, few elements, and what is looked for comes out. */
+async function many() {
+    const page = await open("timeline&t=2");
+    const tree = () => page.$$eval("[role=treeitem]", (all) => all.map((one) => one.querySelector(".name").textContent.replace(/\u00a0/g, " ")));
+    const seen = { tree: await tree(), elements: await count(page, "*") };
+    seen.title = await page.$eval("[data-node=q]", (item) => item.title.replace(/\u00a0/g, " "));
+    for (const open of ["true", "false"]) {
+        await page.click("[data-node=q0]");
+        await page.waitForFunction((wanted) => document.querySelector("[data-node=q0]").ariaExpanded === wanted, {}, open);
+    }
+    await page.keyboard.press("/");
+    await page.keyboard.type("track:child-150");
+    await page.waitForFunction(() => document.querySelectorAll("[role=option]").length === 2);
+    seen.results = await texts(page, "[role=option] .fill");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => [...document.querySelectorAll("[role=treeitem] .name")].some((one) => one.textContent === "child-150"));
+    seen.elementsOpen = await count(page, "*");
+    await page.close();
+    return seen;
+}
+
+/** On a phone: names above their tracks, and nothing of the sentence cut. */
+async function phone() {
+    const page = await open("timeline", { width: 420, height: 900 });
+    const seen = await page.evaluate(() => {
+        const names = [...document.querySelectorAll("[role=treeitem] .name")];
+        const sentence = document.querySelector("#sentence");
+        return {
+            cut: names.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent),
+            names: names.map((one) => one.textContent), plot: document.querySelector("[data-stage]").clientWidth,
+            sentence: [sentence.scrollWidth <= sentence.clientWidth, sentence.parentElement.scrollWidth <= sentence.parentElement.clientWidth],
+        };
+    });
+    await page.close();
+    return seen;
+}
+
+const result = { menus: await menus(), tables: await tables(), spoken: await spoken(), rest: await rest(), many: await many(), phone: await phone(), axe: await axe() };
 await browser.close();
 console.log(JSON.stringify({ ...result, problems }));

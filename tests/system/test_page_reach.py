@@ -34,6 +34,17 @@ def program(scale):
         yield ("zone", 0, 0, (number + 1) * MS, f"work {number}", "work.py:1")
 
 
+def crowd():
+    """200 processes and 100 threads, of which two and three did something."""
+    yield from program(0)
+    for number in range(100):
+        yield ("track", f"helper {number}", 1)
+        yield ("zone", 0, 0, 90 * MS if number < 3 else 1000, "help", "help.py:1")
+    for number in range(200):
+        yield ("track", f"child-{number}", 2 + number)
+        yield ("zone", 0, 0, 80 * MS if number < 2 else 2000, "child", "child.py:1")
+
+
 class Reach(views.UsedOnce, views.ViewCase):
     def drive(self):
         puppeteer, chromium = self.browser()
@@ -44,6 +55,7 @@ class Reach(views.UsedOnce, views.ViewCase):
         except unittest.SkipTest as skip:
             axe, self.__class__.without_axe = "-", str(skip)
         traces = [self.trace(*program(0), name="a.opscope"), self.trace(*program(1), name="b.opscope")]
+        traces.append(self.trace(*crowd(), name="crowd.opscope"))
         server = self.start([harness.OPSCOPE, "view", *traces])
         link = server.stdout.readline().decode().strip()
         driver = os.path.join(harness.SOURCE, "tests", "page", "reach.mjs")
@@ -97,6 +109,21 @@ class Reach(views.UsedOnce, views.ViewCase):
         self.assertEqual(rest["file"], "train.py", "a click filters the table")
         self.assertRegex(rest["ops"], "By kind.*matmul")
         self.assertRegex(rest["flame"], "The heaviest path ends in forward.*train_step")
+
+    def test_processes_and_threads_that_do_nothing_are_one_line(self):
+        many = self.seen["many"]
+        self.assertIn("97 more threads", many["tree"])
+        self.assertIn("198 more processes", many["tree"])
+        self.assertTrue({"helper 0", "helper 1", "helper 2", "child-0", "child-1"} < set(many["tree"]), many["tree"])
+        self.assertRegex(many["title"], r"^198 more processes, 0\.3% busy: 396 µs in all$")
+        self.assertEqual(many["results"], ["Show only tracks with 'child-150'", "child-150"])
+        self.assertLess(many["elements"], 900)
+        self.assertLess(many["elementsOpen"], 1500, "only what is seen has elements")
+
+    def test_names_stand_above_their_tracks_on_a_phone(self):
+        phone = self.seen["phone"]
+        self.assertIn("MainThread", phone["names"])
+        self.assertEqual((phone["cut"], phone["plot"], phone["sentence"]), ([], 420, [True, True]))
 
     def test_nothing_complains(self):
         self.assertEqual(self.seen["problems"], [])

@@ -88,3 +88,26 @@ test("a track can be small, a counter tall", () => {
     assert.ok((small?.height ?? 0) < (usual?.height ?? 0));
     assert.deepEqual([plot?.height, tall?.height], [36, 90]);
 });
+
+test("many that did next to nothing are one line, which opens", () => {
+    const workers = Array.from({ length: 20 }, (_, at) => track(at + 2, { busy_ns: at < 2 ? 500000 : 1 }));
+    const info = { ...trace([track(1, { busy_ns: 900000 }), ...workers, track(40, { busy_ns: 1 })]), duration_ns: 1e6,
+        losses: [{ process: 0, track: 40, reason: "full", from: 0, to: 1, zones: 3, records: 3 }] } as TraceInfo;
+    const { nodes, inside } = layOut(info, options());
+    assert.deepEqual(ids(nodes), ["p0", "t1", "t2", "t3", "t40", "q0"], "what lost something stays");
+    assert.equal(nodes.at(-1)?.label.replace("\u00a0", " "), "18 more threads");
+    assert.equal(inside.get(9), "q0");
+    assert.equal(layOut(info, options({ folds: new Set(["q0"]) })).nodes.length, 6 + 18);
+    assert.deepEqual(ids(layOut(info, options({ order: [9] })).nodes).includes("t9"), true, "what was moved stays");
+    assert.equal(layOut(info, options({ all: true })).nodes.length, 1 + 22, "nothing is folded while tracks are looked for");
+    const few = { ...info, tracks: info.tracks.slice(0, 8) };
+    assert.equal(layOut(few, options()).nodes.length, 1 + 8);
+});
+
+test("names above tracks push their rows down", () => {
+    const info = { ...trace([track(1)]), counters: [{ track: 1, name: 4, text: "loss", samples: 2, min: 0, max: 1 }] } as TraceInfo;
+    const beside = layOut(info, options()).nodes;
+    const above = layOut(info, options({ above: true })).nodes;
+    assert.deepEqual(above.map((node, index) => node.height - (beside[index]?.height ?? 0)), [12, 16, 16]);
+    assert.deepEqual(above[1]?.rows.map((row) => row.y), beside[1]?.rows.map((row) => row.y + 16));
+});

@@ -13,7 +13,7 @@ export interface Command {
 }
 
 function foldAll(fold: boolean): void {
-    const groups = currentStage.peek()?.layout.peek().nodes.filter((node) => node.kind === "group" && !node.id.startsWith("c")) ?? [];
+    const groups = currentStage.peek()?.layout.peek().nodes.filter((node) => node.kind === "group" && !/^[cq]/.test(node.id)) ?? [];
     state.folds.value = fold ? new Set(groups.map((node) => node.id)) : new Set();
 }
 

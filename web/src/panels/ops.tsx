@@ -45,14 +45,14 @@ function columns(largest: number): Column<OpGroup>[] {
                 <div class="cell"><i class={`swatch c${opColour(row)}`} /><span class="el" title={safeText(row.name)}>{shortName(row.name)}</span></div>
             ),
         },
-        { id: "kind", label: "kind", width: 104, text: true, narrowOut: true, value: (row) => row.kind },
+        { id: "kind", label: "kind", width: 104, gives: 1, text: true, narrowOut: true, value: (row) => row.kind },
         { id: "count", label: "count", width: 72, value: (row) => row.count, cell: (row) => group(row.count) },
         { id: "device_ns", label: state.opTime() === "CPU time" ? "CPU" : "device", width: 92, value: (row) => row.device_ns, cell: (row) => durationCell(row.device_ns) },
         {
             id: "share", label: "share", width: 128, value: (row) => row.share,
             cell: (row) => <ShareBar share={row.share} largest={largest} text={percent(row.share)} />,
         },
-        { id: "mean", label: "mean", width: 84, narrowOut: true, value: (row) => row.mean, cell: (row) => durationCell(row.mean) },
+        { id: "mean", label: "mean", width: 84, gives: 2, narrowOut: true, value: (row) => row.mean, cell: (row) => durationCell(row.mean) },
         { id: "p50", label: "p50", width: 84, optional: true, value: (row) => row.p50, cell: (row) => durationCell(row.p50) },
         { id: "p99", label: "p99", width: 84, optional: true, value: (row) => row.p99, cell: (row) => durationCell(row.p99) },
         {
@@ -66,7 +66,7 @@ function columns(largest: number): Column<OpGroup>[] {
         { id: "dram_percent", label: "DRAM", width: 66, narrowOut: true, value: (row) => row.dram_percent, cell: (row) => rate(row.dram_percent) },
         { id: "flops_percent", label: "FLOPs", width: 66, narrowOut: true, value: (row) => row.flops_percent, cell: (row) => rate(row.flops_percent) },
         {
-            id: "bound", label: "bound", width: 128, narrowOut: true, value: (row) => row.bound,
+            id: "bound", label: "bound", width: 160, narrowOut: true, value: (row) => row.bound,
             cell: (row) => (row.bound ? <span class={`bound ${row.bound}`} title={BOUND_WORDS[row.bound] ?? ""}>{boundText(row.bound)}</span>
                 : row.doubt ? <span class="bound" title={`no verdict: ${safeText(row.doubt)}`}>?</span> : "–"),
         },

@@ -201,7 +201,7 @@ function RightPanel({ data }: { data: Overview }) {
     if (roofline && roofline.roofs.length && roofline.points.length) {
         return (
             <section aria-label="Roofline">
-                <div class="between"><h3 class="el" title={safeText(machine)}>How close each op is to the hardware limit</h3>{withCores ? <button class="link" onClick={() => (coresShown.value = true)}>cores</button> : <span class="t3">area = {state.opTime()}</span>}</div>
+                <div class="between"><h3 class="el" title={safeText(machine)}>How close each op is to the hardware limit</h3>{withCores ? <button class="link" onClick={() => (coresShown.value = true)}>cores</button> : <span class="t3 wide-note">area = {state.opTime()}</span>}</div>
                 <RooflineChart data={roofline} />
             </section>
         );

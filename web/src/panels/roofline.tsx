@@ -161,7 +161,7 @@ export function RooflineChart({ data }: { data: Roofline }) {
                 <text x={scale.left + 4} y={10}>TFLOP/s</text>
                 <text x={scale.right} y={scale.bottom + 29} text-anchor="end">FLOP per byte</text>
                 <text x={scale.left + 4} y={scale.bottom + 29}>
-                    {missing?.ops ? `${plural(missing.ops, "op")} without a model, ${duration(missing.ns)}` : `dashed: target ${percent(data.target)}`}
+                    {missing?.ops ? `${plural(missing.ops, "op")} without a model${width > 370 ? `, ${duration(missing.ns)}` : ""}` : `dashed: target ${percent(data.target)}`}
                 </text>
                 <g clip-path="url(#roofline-area)">
                     <Roofs data={data} scale={scale} />

@@ -10,6 +10,7 @@ const ROW_HEIGHT = 23;
 const HEAD_HEIGHT = 26;
 const VIRTUAL_FROM = 200;
 const FIRST_COLUMN_MAX = 440;
+const FIRST_COLUMN_MIN = 200;
 
 export interface Column<T> {
     id: string;
@@ -19,6 +20,8 @@ export interface Column<T> {
     /** Shown only where there is room, in order. */
     optional?: boolean;
     narrowOut?: boolean;
+    /** Left out first, the largest before the others, where the first column would have too little room. */
+    gives?: number;
     title?: string;
     value: (row: T) => number | string | null;
     /** By what it is sorted, where that is not its value. */
@@ -65,7 +68,14 @@ function shownColumns<T>(columns: Column<T>[], width: number): Column<T>[] {
         room -= column.width;
         chosen.add(column.id);
     }
-    return columns.filter((column) => !column.optional || chosen.has(column.id));
+    const gone = new Set<string>();
+    let first = width - fixed;
+    for (const column of [...columns].filter((one) => one.gives).sort((a, b) => (b.gives ?? 0) - (a.gives ?? 0))) {
+        if (first >= FIRST_COLUMN_MIN) break;
+        first += column.width;
+        gone.add(column.id);
+    }
+    return columns.filter((column) => !gone.has(column.id) && (!column.optional || chosen.has(column.id)));
 }
 
 function csvCell(value: number | string | null): string {

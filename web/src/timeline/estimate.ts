@@ -65,7 +65,7 @@ export function drawEstimate(frame: Frame, fitter: TextFitter): void {
     if (!data || !node) return;
     for (const box of data.boxes) {
         if (box.start > frame.view.to) break;
-        if (box.end >= frame.view.from) drawBox(frame, fitter, boxRectangle(frame, node.y - frame.scrollY, box), box);
+        if (box.end >= frame.view.from) drawBox(frame, fitter, boxRectangle(frame, node.y + node.head - frame.scrollY, box), box);
     }
 }
 

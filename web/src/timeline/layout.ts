@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree of tracks as a list of what is shown, each with its place. Devices come first, as groups of their own;
 // the rest are groups by process, in the order in which the server sends the tracks.
-import { duration, group as grouped, plural, quantity, bytes } from "../model/format";
+import { duration, group as grouped, percent, plural, quantity, bytes } from "../model/format";
 import { rowKey } from "../model/rows";
 import { fileName, safeText } from "../model/text";
+import { partQuiet } from "./quiet";
 import type { CounterInfo, LossInfo, PoolInfo, ProcessInfo, TraceInfo, TrackInfo } from "../model/types";
 
 export const GROUP_HEIGHT = 20;
@@ -20,6 +21,9 @@ const DEEP_ROWS_MIN = 8;
 export const PADDING = 2;
 const FOLDED_CORES = 8;
 const STRIP_TRACKS_MAX = 48;
+/** Of a name that stands above its track; above a group's strip. */
+const NAME_HEIGHT = 16;
+const GROUP_NAME_HEIGHT = 12;
 
 export interface Row {
     track: number;
@@ -42,6 +46,8 @@ export interface Node {
     /** The whole name, for the tooltip and for people who cannot see the group. */
     title: string;
     figure: string;
+    /** Room at its top for its name, where names stand above their tracks. */
+    head: number;
     tone: "device" | "host";
     track: number | null;
     y: number;
@@ -85,6 +91,10 @@ export interface LayoutOptions {
     firstDepth: ReadonlyMap<number, number>;
     /** Words for how busy a device is, in the window. */
     busy: ReadonlyMap<number, string>;
+    /** Names stand above their tracks. */
+    above?: boolean;
+    /** Nothing is folded because it did little: tracks are looked for. */
+    all?: boolean;
     /** Tracks that are shown small. */
     compact?: ReadonlySet<number>;
     /** Heights of counters and pools that were dragged, by node. */
@@ -105,6 +115,7 @@ interface Building {
     withGaps: ReadonlySet<number>;
     losses: Losses;
     nodes: Node[];
+    inside: Map<number, string>;
 }
 
 interface Losses {
@@ -117,9 +128,9 @@ function isGroupTrack(track: TrackInfo): boolean {
     return track.kind === "device";
 }
 
-function rowsOf(track: TrackInfo, depths: number, first = 0, gaps = true, compact = false): Row[] {
+function rowsOf(track: TrackInfo, depths: number, first = 0, gaps = true, compact = false, head = 0): Row[] {
     const rows: Row[] = [];
-    let y = PADDING;
+    let y = PADDING + head;
     const add = (runs: boolean, depth: number, height: number) => {
         rows.push({ track: track.id, runs, depth, key: rowKey(track.id, runs, depth), y, height: height - 2, gaps });
         y += height;
@@ -132,7 +143,7 @@ function rowsOf(track: TrackInfo, depths: number, first = 0, gaps = true, compac
 
 function blank(id: string, kind: Node["kind"], level: number, label: string): Node {
     return {
-        id, kind, level, label: safeText(label), title: safeText(label), figure: "", tone: "host", track: null, y: 0,
+        id, kind, level, label: safeText(label), title: safeText(label), figure: "", head: 0, tone: "host", track: null, y: 0,
         height: GROUP_HEIGHT, rows: [], folded: false, strip: [], deeper: 0, scroll: null, among: [], pinned: false, position: 0, note: "",
         losses: [],
     };
@@ -191,7 +202,8 @@ function addOverlay(building: Building, overlay: OverlayLane, level: number): vo
     node.tone = "device";
     node.figure = duration(overlay.ns);
     node.title = safeText(`estimate of ${overlay.name}, ${duration(overlay.ns)}`);
-    node.height = overlay.lanes * RUN_HEIGHT + 2 * PADDING;
+    node.head = headOf(building);
+    node.height = overlay.lanes * RUN_HEIGHT + 2 * PADDING + node.head;
     building.nodes.push(node);
 }
 
@@ -206,7 +218,8 @@ function addTrack(building: Building, track: TrackInfo, level: number, tone: Nod
     node.track = track.id;
     node.among = extras.among ?? [];
     node.pinned = !!extras.alone;
-    node.rows = rowsOf(track, depths.shown, depths.first, building.withGaps.has(track.id), building.options.compact?.has(track.id));
+    node.head = headOf(building);
+    node.rows = rowsOf(track, depths.shown, depths.first, building.withGaps.has(track.id), building.options.compact?.has(track.id), node.head);
     node.deeper = depths.all - depths.shown;
     if (building.options.deep.has(track.id) && node.deeper > 0) node.scroll = depths;
     node.figure = kindNote(track);
@@ -220,6 +233,16 @@ function addTrack(building: Building, track: TrackInfo, level: number, tone: Nod
     if (!extras.alone) below();
 }
 
+function headOf(building: Building): number {
+    return building.options.above ? NAME_HEIGHT : 0;
+}
+
+/** The height of a plot. */
+function tall(building: Building, node: Node): void {
+    node.head = headOf(building);
+    node.height = (building.options.heights?.get(node.id) ?? COUNTER_HEIGHT) + node.head;
+}
+
 function addCounter(building: Building, counter: CounterInfo, level: number, tone: Node["tone"]): void {
     if (counter.samples === 0) return;
     const node = blank(`k${counter.track}:${counter.name}`, "counter", level, counter.text || "counter");
@@ -227,7 +250,7 @@ function addCounter(building: Building, counter: CounterInfo, level: number, ton
     node.track = counter.track;
     node.tone = tone;
     node.figure = `peak ${quantity(counter.max)}`;
-    node.height = building.options.heights?.get(node.id) ?? COUNTER_HEIGHT;
+    tall(building, node);
     building.nodes.push(node);
 }
 
@@ -238,7 +261,7 @@ function addPools(building: Building, level: number, tone: Node["tone"]): void {
         node.pool = pool;
         node.tone = tone;
         node.figure = `peak ${bytes(pool.peak_bytes)}`;
-        node.height = building.options.heights?.get(node.id) ?? COUNTER_HEIGHT;
+        tall(building, node);
         building.nodes.push(node);
     }
 }
@@ -338,14 +361,62 @@ function addProcess(building: Building, process: ProcessInfo, tracks: readonly T
     building.nodes.push(node);
     if (node.folded) return;
     const ids = new Set(tracks.map((track) => track.id));
-    addTracks(building, tracks.filter((track) => track.parent === null || !ids.has(track.parent)), 2, "host");
+    const top = tracks.filter((track) => track.parent === null || !ids.has(track.parent));
+    const [main, ...others] = top;
+    const parted = partQuiet(others.map((track) => ({
+        track, busy: track.busy_ns, stays: isWanted(building, track) || track.has_counters || building.losses.tracks.has(track.id),
+    })), options.all ? -1 : building.info.duration_ns);
+    const shown = new Set([main, ...parted.shown.map((one) => one.track)]);
+    addTracks(building, top.filter((track) => shown.has(track)), 2, "host");
+    addQuiet(building, `q${process.id}`, 2, "more thread", "more threads", parted.quiet.map((one) => one.track), (opened) => addTracks(building, opened, 2, "host"));
     if (pools) addPools(building, 2, "host");
 }
 
-function place(nodes: readonly Node[]): number {
+/** Somebody gave it a place, or has it open. */
+function isWanted({ options, pinned }: Building, track: TrackInfo): boolean {
+    return pinned.has(track.id) || options.order.includes(track.id) || options.deep.has(track.id);
+}
+
+/** The line of those that did next to nothing; its entry in the list of folds means that it was opened. */
+function addQuiet(building: Building, id: string, level: number, one: string, many: string, tracks: readonly TrackInfo[],
+    open: (tracks: readonly TrackInfo[]) => void, count = tracks.length): void {
+    if (!tracks.length) return;
+    const busy = tracks.reduce((sum, track) => sum + track.busy_ns, 0);
+    const node = blank(id, "group", level, plural(count, one, many));
+    node.figure = percent(busy / Math.max(1, building.info.duration_ns));
+    node.title = `${node.label}, ${node.figure} busy: ${duration(busy)} in all`;
+    node.folded = !building.options.folds.has(id);
+    node.strip = stripOf(tracks);
+    building.nodes.push(node);
+    if (node.folded) for (const track of tracks.flatMap((inside) => descendants(building, inside))) building.inside.set(track.id, id);
+    else open(tracks);
+}
+
+const QUIET_PROCESSES = "q";
+
+function addProcesses(building: Building, byProcess: ReadonlyMap<number, TrackInfo[]>, pools: boolean): void {
+    const { info, options } = building;
+    const known = new Map(info.processes.map((process) => [process.id, process]));
+    const all = [...byProcess].map(([id, tracks], index) => {
+        const process = known.get(id) ?? anonymous(id);
+        const said = index === 0 || !!processNote(process) || building.losses.processes.has(id) || options.folds.has(`p${id}`) ||
+            tracks.some((track) => isWanted(building, track) || track.has_counters || building.losses.tracks.has(track.id));
+        return { process, tracks, busy: tracks.reduce((sum, track) => sum + track.busy_ns, 0), stays: said };
+    });
+    const { shown, quiet } = partQuiet(all, options.all ? -1 : info.duration_ns);
+    shown.forEach((one, index) => addProcess(building, one.process, one.tracks, pools && index === 0));
+    addQuiet(building, QUIET_PROCESSES, 1, "more process", "more processes", quiet.flatMap((one) => one.tracks),
+        () => quiet.forEach((one) => addProcess(building, one.process, one.tracks, false)), quiet.length);
+}
+
+function place(nodes: readonly Node[], above = false): number {
     let y = 0;
     const counts = new Map<number, number>();
     for (const node of nodes) {
+        if (above && node.kind === "group") {
+            node.head = GROUP_NAME_HEIGHT;
+            node.height = GROUP_HEIGHT + GROUP_NAME_HEIGHT;
+        }
         node.y = y;
         y += node.height;
         for (const level of [...counts.keys()]) if (level > node.level) counts.delete(level);
@@ -367,6 +438,8 @@ export interface Layout {
     /** What stays at the top of the stage, with places of its own. */
     pinned: Node[];
     pinnedHeight: number;
+    /** Tracks that are folded since they did little, and the line that holds them. */
+    inside: ReadonlyMap<number, string>;
 }
 
 export const PINNED_SHARE = 0.4;
@@ -434,21 +507,16 @@ function build(info: TraceInfo, options: LayoutOptions, extra: ReadonlyMap<numbe
     const counters = new Map<number, CounterInfo[]>();
     for (const counter of info.counters) addTo(counters, counter.track, counter);
     const building: Building = {
-        info, options, children, counters, losses, extra, pinned: new Set(options.pins), withGaps: gapTracks(info), nodes: [],
+        info, options, children, counters, losses, extra, pinned: new Set(options.pins), withGaps: gapTracks(info), nodes: [], inside: new Map(),
     };
     const devices = shown.filter(isGroupTrack);
     devices.forEach((device, index) => addDevice(building, device, index === 0));
     const ofDevice = new Set(devices.flatMap((device) => descendants(building, device)).map((track) => track.id));
-    let pools = devices.length === 0;
     const byProcess = new Map<number, TrackInfo[]>();
     for (const track of shown) if (!ofDevice.has(track.id)) addTo(byProcess, track.process, track);
-    const processes = new Map(info.processes.map((process) => [process.id, process]));
-    for (const [id, tracks] of byProcess) {
-        addProcess(building, processes.get(id) ?? anonymous(id), tracks, pools);
-        pools = false;
-    }
+    addProcesses(building, byProcess, devices.length === 0);
     const pinned = pinnedNodes(building);
-    return { nodes: building.nodes, height: place(building.nodes), pinned, pinnedHeight: place(pinned) };
+    return { nodes: building.nodes, height: place(building.nodes, options.above), pinned, pinnedHeight: place(pinned, options.above), inside: building.inside };
 }
 
 function anonymous(id: number): ProcessInfo {

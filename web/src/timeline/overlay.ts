@@ -229,7 +229,7 @@ function drawForetold(frame: Frame, stage: Stage, index: number, runs: readonly 
     const box = currentOverlay()?.boxes[index];
     const node = stage.layout.peek().nodes.find((one) => one.kind === "estimate");
     if (!box || !node) return;
-    const at = boxRectangle(frame, stage.screenY(node), box);
+    const at = boxRectangle(frame, stage.screenY(node) + node.head, box);
     if (isSelected && !frame.pinned) {
         frame.context.strokeStyle = frame.theme.css.acc;
         frame.context.lineWidth = 2;

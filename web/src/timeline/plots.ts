@@ -62,7 +62,7 @@ function bounds(node: Node): { low: number; high: number } {
 function drawSeries(frame: Frame, node: Node, series: Series, fitter: TextFitter): void {
     const { context, theme } = frame;
     const { low, high } = bounds(node);
-    const top = node.y - frame.scrollY + 5;
+    const top = node.y + node.head - frame.scrollY + 5;
     const bottom = node.y - frame.scrollY + node.height - 3;
     const yOf = (value: number) => bottom - ((value - low) / (high - low)) * (bottom - top);
     const xOf = (time: number) => (time - frame.view.from) * frame.scale;

@@ -13,6 +13,7 @@ import { boxAt, drawEstimate } from "./estimate";
 import { TextFitter, drawLabels, type LabelRow } from "./labels";
 import { layOut, nodesBetween, PADDING, PINNED_SHARE, RUN_HEIGHT, type Layout, type Node, type OverlayLane, type Row } from "./layout";
 import { drawLosses, drawOverlay, drawRowBacks, drawTint } from "./overlay";
+import { namesAbove } from "./narrow";
 import { Plots } from "./plots";
 import type { DrawOrder, DrawRow, FromWorker, ToWorker } from "./protocol";
 import { paintRows } from "./raster";
@@ -67,7 +68,7 @@ export class Stage {
     readonly fitter = new TextFitter();
     readonly scrollY = signal(0);
     readonly pinnedScroll = signal(0);
-    readonly layout = signal<Layout>({ nodes: [], height: 0, pinned: [], pinnedHeight: 0 });
+    readonly layout = signal<Layout>({ nodes: [], height: 0, pinned: [], pinnedHeight: 0, inside: new Map() });
     readonly hover = signal<{ hit: Hit | null; box: number; x: number; y: number } | null>(null);
     /** A range that is being dragged. */
     readonly draft = signal<Span | null>(null);
@@ -104,6 +105,7 @@ export class Stage {
                 folds: state.folds.value, deep: state.deep.value, hidden: state.hidden.value, pins: state.pins.value,
                 order: state.order.value, filter: matcher(trackFilter.value), room: this.size.value.height, firstDepth: firstDepth.value,
                 busy: busyWords(info), overlay: overlayLane(), compact: compact.value, heights: heights.value,
+                above: namesAbove.value, all: trackFilter.value !== "",
             });
             this.refresh();
         }));
@@ -439,7 +441,7 @@ export class Stage {
         const least = Math.round(first * ratio);
         const limit = Math.round(last * ratio);
         if (node.kind === "group") {
-            const y = at(node.y + 7);
+            const y = at(node.y + 7 + node.head);
             if (y < least || y + 6 * ratio > limit || !node.strip.length) return [];
             const parts = this.store.parts(level, span.from, span.to, node.strip[0]?.key ?? "");
             return [{ y, height: Math.round(6 * ratio), kind: node.tone, gaps: false, keys: node.strip.map((row) => row.key), parts }];
@@ -507,7 +509,7 @@ export class Stage {
         const node = this.nodeAt(y);
         const data = currentOverlay();
         if (node?.kind !== "estimate" || !data) return -1;
-        return boxAt(data, Math.floor((y - this.screenY(node) - PADDING) / RUN_HEIGHT), this.timeAt(x), this.scale);
+        return boxAt(data, Math.floor((y - this.screenY(node) - node.head - PADDING) / RUN_HEIGHT), this.timeAt(x), this.scale);
     }
 
     nodeAt(y: number): Node | undefined {

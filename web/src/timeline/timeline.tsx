@@ -9,6 +9,7 @@ import * as state from "../model/state";
 import { fileName, safeText } from "../model/text";
 import { factorText } from "../panels/estimated";
 import { fit, mapInput, StageInput } from "./input";
+import { namesAbove } from "./narrow";
 import { pointAt, RULER_HEIGHT } from "./ruler";
 import { currentStage, Stage, type Hit } from "./stage";
 import { setFirstDepth, showAll, trackFilter } from "./tracks";
@@ -39,6 +40,12 @@ function useReveal(): void {
             else state.setView({ from: middle - room / 2, to: middle + room / 2 });
         }
         if (wanted.track === null) return;
+        const folded = stage.layout.peek().inside.get(wanted.track);
+        if (folded) { // it is laid out a moment later, and has a place then
+            state.folds.value = new Set([...state.folds.peek(), folded]);
+            queueMicrotask(() => (state.reveal.value = { ...wanted, count: wanted.count + 1 }));
+            return;
+        }
         if (wanted.depth !== null) showDepth(stage, wanted.track, wanted.depth);
         const node = stage.nodeOf(wanted.track);
         if (!node || node.pinned) return;
@@ -91,7 +98,7 @@ function TimelineOf() {
     const info = state.trace.value;
     const width = { width: `${headWidth.value}px` };
     return (
-        <section class="timeline" aria-label="Timeline" data-region>
+        <section class={`timeline ${namesAbove.value ? "names-above" : ""}`} aria-label="Timeline" data-region>
             <div class="map-row">
                 <div class="head" style={width}>
                     <span class="el">{headWidth.value < 160 ? "Trace" : "Whole trace"}</span>

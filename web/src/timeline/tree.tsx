@@ -151,12 +151,12 @@ function TreeItem({ node, stage, first }: { node: Node; stage: Stage; first: boo
     const chosen = state.selection.value;
     const isTrack = node.kind === "track";
     const selected = chosen !== null && "track" in chosen && chosen.track === node.track && isTrack;
-    const lines = isTrack && node.rows.length > 1;
+    const lines = isTrack && (node.rows.length > 1 || node.head > 0);
     const open = menuOf.value === node.id;
     const classes = ["item", node.kind, node.tone, selected ? "selected" : "", lines ? "top" : "", open ? "with-menu" : "", dragged.value?.node.id === node.id ? "dragged" : ""];
     return (
         <div class={classes.join(" ")} role="treeitem" data-node={node.id}
-            style={{ transform: `translateY(${node.y}px)`, height: `${node.height}px`, paddingLeft: `${8 + node.level * 8}px` }}
+            style={{ transform: `translateY(${node.y}px)`, height: `${node.head && node.kind !== "group" ? node.head : node.height}px`, paddingLeft: `${8 + node.level * 8}px` }}
             aria-level={node.level} aria-posinset={node.position} aria-selected={selected} tabIndex={first ? 0 : -1}
             aria-expanded={node.kind === "group" ? !node.folded : undefined} title={node.title} onKeyDown={(event) => onKeys(event, node, stage)}
             onClick={() => node.kind === "group" && actOnNode(node, "caret")} onPointerDown={(event) => startDrag(event, node, stage)}
