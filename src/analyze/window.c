@@ -80,9 +80,6 @@ static void leave_out_warm_up(struct window_steps *steps, const struct trace_inf
         longest = steps->items[warm].duration_ns > longest ? steps->items[warm].duration_ns : longest;
         warm++;
     }
-    set_ends(steps);
-    steps->first_known = steps->first;
-    steps->start_up_ns = steps->from_ns - info->start_ns;
     if (warm == steps->count || steps->count - warm < LEAST_STEPS - 1)
         return;
     uint64_t from = steps->items[warm].start_ns, to = steps->to_ns;
@@ -98,8 +95,8 @@ static void leave_out_warm_up(struct window_steps *steps, const struct trace_inf
     keep(steps, warm, steps->count - warm);
 }
 
-int window_find_steps(struct window_steps *found, struct trace *trace, const struct trace_filter *filter,
-                      bool has_ops, struct error *err)
+int window_list_steps(struct window_steps *found, struct trace *trace, const struct trace_filter *filter,
+                      struct error *err)
 {
     struct frame_stats stats;
     *found = (struct window_steps){0};
@@ -109,11 +106,24 @@ int window_find_steps(struct window_steps *found, struct trace *trace, const str
     size_t row = window_main_frames(&stats);
     if (row != SIZE_MAX)
         status = list_steps(found, &stats, row, err);
+    frame_stats_free(&stats);
+    if (status || !found->count) {
+        window_steps_free(found);
+        return status;
+    }
+    set_ends(found);
+    found->first_known = found->first;
+    found->last_known = found->last;
+    found->start_up_ns = found->from_ns - trace_get_info(trace)->start_ns;
+    return 0;
+}
+
+int window_find_steps(struct window_steps *found, struct trace *trace, const struct trace_filter *filter,
+                      bool has_ops, struct error *err)
+{
+    int status = window_list_steps(found, trace, filter, err);
     if (!status && found->count)
         leave_out_warm_up(found, trace_get_info(trace), has_ops);
-    frame_stats_free(&stats);
-    if (status || !found->count)
-        window_steps_free(found);
     return status;
 }
 

@@ -32,16 +32,19 @@ struct window_steps {
     uint64_t first, last; /* numbers of frames */
     uint64_t left_out;    /* first steps that are slower; 0 where it is what comes before them */
     uint64_t longest_left_out_ns, median_ns;
-    uint64_t start_up_ns;      /* before the first step whose begin is known */
-    uint64_t first_known;      /* its number */
-    struct window_step *items; /* of the window, in order; all where it is none */
+    uint64_t start_up_ns;             /* before the first step whose begin is known */
+    uint64_t first_known, last_known; /* numbers, before any was left out */
+    struct window_step *items;        /* of the window, in order; all where it is none */
     size_t count;
 };
 
+/* All steps, without a window. */
+int window_list_steps(struct window_steps *found, struct trace *trace, const struct trace_filter *filter,
+                      struct error *err);
 /* The steps of the window. has_ops: the trace has ops, which need not all lie in frames. */
 int window_find_steps(struct window_steps *found, struct trace *trace, const struct trace_filter *filter,
                       bool has_ops, struct error *err);
-/* Keeps those that lie in a part of the trace, which becomes the window. */
+/* Keeps those that lie in a part of the trace. */
 void window_cut_steps(struct window_steps *steps, uint64_t from_ns, uint64_t to_ns);
 /* Keeps the numbers from..to, where at least two of them are there. */
 void window_keep_numbers(struct window_steps *steps, uint64_t from, uint64_t to);

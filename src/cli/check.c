@@ -20,13 +20,15 @@ struct check_options {
     const char *max_regress, *config, *junit;
     struct text_list baselines, metrics;
     const char *start_signpost, *end_signpost;
-    bool no_config, salvage, ignore_location, ignore_shape;
+    bool no_config, salvage, ignore_location, ignore_shape, include_warm_up;
     struct output_options output;
 };
 
 struct checking { /* everything that is freed at the end */
     struct check_config config;
     struct diff diff;
+    struct diff whole; /* of all of both runs, where the other is about a part of them */
+    bool has_whole;
     struct diff_sources sources;
     struct zone_stats stats;
     struct trace *trace; /* of B, for the names in `zones` */
@@ -61,12 +63,12 @@ static int add_rules(struct checking *c, const struct check_options *options, bo
         if (!check_parse_subject(metrics->items[i], &rule->subject, &rule->name))
             return error_set(
                 err, EINVAL,
-                "--metric '%s': device-time, gap, total, wall, count, zone:NAME and op:NAME are metrics",
+                "--metric '%s': step, device-time, gap, total, wall, count, zone:NAME and op:NAME are metrics",
                 metrics->items[i]);
     }
     if (!metrics->count && has_baseline)
         c->rules[c->rule_count++] = (struct check_rule){
-            .subject = CHECK_TOTAL, .figure = CHECK_REGRESS, .limit = limit, .origin = origin};
+            .subject = CHECK_STEP, .figure = CHECK_REGRESS, .limit = limit, .origin = origin};
     for (size_t i = 0; i < c->config.budget_count; i++)
         c->rules[c->rule_count++] = c->config.budgets[i];
     return 0;
@@ -108,24 +110,51 @@ static int load_zones(struct checking *c, const char *path, bool salvage, struct
     return 0;
 }
 
-static int load_runs(struct checking *c, const struct text_list *baselines, const struct command_line *line,
-                     struct error *err)
+/* Of both runs, or of the one where there is no baseline. */
+static int load_runs(struct diff *diff, const struct text_list *baselines, const struct command_line *line,
+                     struct diff_sources *sources, struct error *err)
 {
     char *paths[TEXT_LIST_MAX];
     int status = 0;
     for (size_t i = 0; i < baselines->count; i++)
         paths[i] = (char *)(uintptr_t)baselines->items[i];
     if (baselines->count)
-        status = diff_load_side(&c->diff, DIFF_A, paths, baselines->count, &c->sources, err);
-    if (!status)
-        status = diff_load_side(&c->diff, DIFF_B, line->values, (size_t)line->count, &c->sources, err);
+        status = diff_find_common_steps(diff, paths[0], line->values[0], err);
     if (!status && baselines->count)
-        status = diff_check_kinds(&c->diff, err);
-    const struct diff_run *run = &c->diff.runs[DIFF_B];
+        status = diff_load_side(diff, DIFF_A, paths, baselines->count, sources, err);
+    if (!status)
+        status = diff_load_side(diff, DIFF_B, line->values, (size_t)line->count, sources, err);
+    if (!status && baselines->count)
+        status = diff_check_kinds(diff, err);
+    const struct diff_run *run = &diff->runs[DIFF_B];
     if (!status && !baselines->count && !run->op_count && !run->zone_count && !run->call_count)
         status = error_set(err, EINVAL, "%s (%s) has neither ops nor zones: there is nothing to check",
                            run->path, run->kind);
-    return status ? status : diff_finish(&c->diff, err);
+    return status ? status : diff_finish(diff, err);
+}
+
+/* Budgets and names may be about what the comparison leaves out. */
+static int load_whole(struct checking *c, const struct text_list *baselines, const struct command_line *line,
+                      struct error *err)
+{
+    struct diff_options options = c->diff.options;
+    struct diff_sources sources;
+    bool is_part = false, is_wanted = false;
+    for (int side = 0; side < DIFF_SIDES; side++)
+        is_part |= c->diff.runs[side].part != DIFF_PART_WHOLE;
+    for (size_t i = 0; i < c->rule_count; i++)
+        is_wanted |= c->rules[i].figure != CHECK_REGRESS || c->rules[i].name;
+    if (!is_part || !is_wanted)
+        return 0;
+    options.include_warm_up = true;
+    diff_begin(&c->whole, &options);
+    c->has_whole = true;
+    int status = diff_sources_begin(&sources, err); /* its notes are those of the first */
+    sources.salvage = c->sources.salvage;
+    if (!status)
+        status = load_runs(&c->whole, baselines, line, &sources, err);
+    diff_sources_free(&sources);
+    return status;
 }
 
 /* The configuration and the baselines that it names are not files of the command line. */
@@ -161,18 +190,26 @@ static int check(struct checking *c, const struct check_options *options, const 
                          "there is nothing to check: give --baseline A, or budgets in opscope.toml%s",
                          c->config.path ? " ([[check.budget]])" : " (none was found)");
     c->sources.salvage = options->salvage;
-    status = load_runs(c, &baselines, line, err);
+    status = load_runs(&c->diff, &baselines, line, &c->sources, err);
+    for (size_t i = 0; i < c->rule_count && !options->metrics.count && !c->diff.is_per_step; i++) {
+        if (c->rules[i].subject == CHECK_STEP && c->rules[i].figure == CHECK_REGRESS)
+            c->rules[i].subject = CHECK_TOTAL; /* nothing marks steps: all of it */
+    }
+    if (!status)
+        status = load_whole(c, &baselines, line, err);
     if (!status)
         status = load_zones(c, line->values[0], options->salvage, err);
     for (size_t i = 0; i < c->rule_count && !status; i++)
-        status = check_rule_apply(&c->diff, has_baseline, c->zones, c->stats.row_count, &c->rules[i],
-                                  &c->results[i], err);
+        status = check_rule_apply(&c->diff, c->has_whole ? &c->whole : &c->diff, has_baseline, c->zones,
+                                  c->stats.row_count, &c->rules[i], &c->results[i], err);
     return status;
 }
 
 static void free_checking(struct checking *c)
 {
     diff_free(&c->diff);
+    if (c->has_whole)
+        diff_free(&c->whole);
     diff_sources_free(&c->sources);
     zone_stats_free(&c->stats);
     trace_close(c->trace);
@@ -199,6 +236,7 @@ static int run(const struct command *command, int argc, char **argv)
                                                .alpha_percent = 1,
                                                .ignore_location = options.ignore_location,
                                                .ignore_shape = options.ignore_shape,
+                                               .include_warm_up = options.include_warm_up,
                                                .start_signpost = options.start_signpost,
                                                .end_signpost = options.end_signpost});
     status = diff_sources_begin(&c.sources, &err);
@@ -252,9 +290,9 @@ static const struct command_option rule_options[] = {
      .argument = "METRIC",
      .offset = FIELD(metrics),
      .help =
-         "What is compared: device-time, gap, total (both; of traces without ops the wall clock), wall, count, "
-         "zone:NAME (the median of one), op:NAME (the time of all of that name). May be given again; the default "
-         "is total."},
+         "What is compared: step (the time of a step; total where nothing marks steps), device-time, gap, total "
+         "(both; of traces without ops the wall clock), wall, count, zone:NAME (the median of one), op:NAME (the time "
+         "of all of that name). May be given again; the default is step."},
     {.name = "config",
      .type = OPTION_TEXT,
      .argument = "FILE",
@@ -262,6 +300,7 @@ static const struct command_option rule_options[] = {
      .is_file = true,
      .help = "Read budgets from FILE; the default is opscope.toml of this folder or the nearest one above."},
     {.name = "no-config", .type = OPTION_FLAG, .offset = FIELD(no_config), .help = "Read no configuration."},
+    OPTION_INCLUDE_WARM_UP(FIELD(include_warm_up)),
     OPTION_START_SIGNPOST(FIELD(start_signpost)),
     OPTION_END_SIGNPOST(FIELD(end_signpost)),
     OPTION_IGNORE_LOCATION(FIELD(ignore_location)),
@@ -311,14 +350,16 @@ const struct command command_check = {
     .summary = "Fail when a run is slower than a baseline or over its budgets",
     .usage = (const char *const[]){"[options] [--baseline A]... B...", NULL},
     .description =
-        "Compares B with a baseline as opscope diff does and fails when a metric grew by more than --max-regress. A "
+        "Compares B with a baseline as opscope diff does, without start-up and warm-up, and fails when a metric grew by "
+        "more than --max-regress. A "
         "growth that is no more than noise does not fail, and the result says so: of totals and ops when the 99 % "
         "interval of the change, from the spread of equal ops in the runs, reaches down to 0; of zones when the "
         "rank-sum test over the durations finds no difference at 1 %. Where nothing is repeated the limit alone "
-        "decides. With several runs of either side it is the spread from run to run that counts: the 99 % interval of "
+        "decides. Of steps it is noise unless the rank-sum test is sure and those of B take longer than those of A in 19 "
+        "of 20 pairs, or three times as long. With several runs of either side it is the spread from run to run that counts: the 99 % interval of "
         "Student's t-test, and for zones the rank-sum test over the runs' medians.\n"
         "\n"
-        "Budgets are limits of the run by itself. They live in the project's opscope.toml:\n"
+        "Budgets are limits of the run by itself, all of it. They live in the project's opscope.toml:\n"
         "\n"
         " [check]\n"
         " baseline = \"perf/main.opscope\"\n"

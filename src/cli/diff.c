@@ -18,7 +18,9 @@
 static int compare(struct diff *diff, const struct command_line *line, size_t a_count,
                    struct diff_sources *sources, struct error *err)
 {
-    int status = diff_load_side(diff, DIFF_A, line->values, a_count, sources, err);
+    int status = diff_find_common_steps(diff, line->values[0], line->values[a_count], err);
+    if (!status)
+        status = diff_load_side(diff, DIFF_A, line->values, a_count, sources, err);
     if (!status)
         status =
             diff_load_side(diff, DIFF_B, line->values + a_count, (size_t)line->count - a_count, sources, err);
@@ -190,6 +192,7 @@ static int run(const struct command *command, int argc, char **argv)
                                              .group_by = (enum diff_group_by)options.group_by,
                                              .ignore_location = options.ignore_location,
                                              .ignore_shape = options.ignore_shape,
+                                             .include_warm_up = options.include_warm_up,
                                              .start_signpost = options.start_signpost,
                                              .end_signpost = options.end_signpost});
     status = diff_sources_begin(&sources, &err);
@@ -222,6 +225,7 @@ static const struct command_option match_options[] = {
      .help = "Between several runs of A and several of B: changes are tested from run to run."},
     OPTION_IGNORE_LOCATION(FIELD(ignore_location)),
     OPTION_IGNORE_SHAPE(FIELD(ignore_shape)),
+    OPTION_INCLUDE_WARM_UP(FIELD(include_warm_up)),
     OPTION_START_SIGNPOST(FIELD(start_signpost)),
     OPTION_END_SIGNPOST(FIELD(end_signpost)),
     {.name = "threshold",

@@ -43,13 +43,22 @@ static void note(struct diff_sources *sources, const char *path, const char *tex
 
 /* --- tables --- */
 
+static int name_part(struct diff_run *run, const struct perf *perf, struct error *err)
+{
+    if (perf->window == OPS_NONE || run->part != DIFF_PART_WHOLE)
+        return 0;
+    run->part = DIFF_PART_SIGNPOST;
+    run->part_name = strdup(perf_text(perf, perf->window));
+    return run->part_name ? 0 : error_no_memory(err, "the signposts");
+}
+
 static int load_table(struct diff *diff, int side, const char *path, struct trace *opened,
                       struct diff_sources *sources, struct error *err)
 {
-    bool has_window = diff->options.start_signpost || diff->options.end_signpost;
+    bool is_asked = diff->options.start_signpost || diff->options.end_signpost;
     struct perf_options options = {
         .machines = &sources->machines,
-        .ignore_signposts = !has_window,
+        .ignore_signposts = !is_asked && (diff->options.include_warm_up || diff->runs[side].window.is_set),
         .print_signposts = true, /* they hold the two runs together */
         .start_signpost = diff->options.start_signpost,
         .end_signpost = diff->options.end_signpost,
@@ -66,6 +75,8 @@ static int load_table(struct diff *diff, int side, const char *path, struct trac
         status = perf_add_path(&perf, path, err);
     if (!status)
         status = diff_take_perf(diff, side, &perf, err);
+    if (!status)
+        status = name_part(&diff->runs[side], &perf, err);
     for (size_t i = 0; i < perf.notes.count; i++) {
         if (perf.notes.items[i].level == PERF_NOTE_WARN)
             note(sources, path, perf.notes.items[i].text, perf.notes.items[i].count);
@@ -119,6 +130,8 @@ static int take_ops(struct diff *diff, int side, const char *path, struct trace 
         ops_from_trace(&ops, trace, &(struct ops_wanted){.signposts = true, .without_ticks = true}, err);
     if (!status)
         status = ops_finish(&ops, err);
+    if (!status)
+        status = diff_find_block(diff, side, &ops, err);
     diff_cut_lines(diff, side, &ops);
     drop_idle_ops(&ops, path, sources);
     if (!status)
@@ -127,12 +140,21 @@ static int take_ops(struct diff *diff, int side, const char *path, struct trace 
     return status;
 }
 
+/* As load_overview has it: the same window then. */
+static bool has_ops(struct trace *trace)
+{
+    const struct trace_info *info = trace_get_info(trace);
+    return info->ops + info->runs || import_trace_tells_ops(trace);
+}
+
 static int take_trace(struct diff *diff, int side, const char *path, struct trace *trace, bool is_kept,
                       struct diff_sources *sources, struct error *err)
 {
     diff->runs[side].kind = "trace";
     bool is_table = import_trace_has_table(trace);
-    int status = is_table ? 0 : take_ops(diff, side, path, trace, sources, err);
+    int status = diff_find_window_opened(diff, side, trace, err);
+    if (!status && !is_table)
+        status = take_ops(diff, side, path, trace, sources, err);
     if (status > 0 || (is_table && !status))
         status = load_table(diff, side, path, trace, sources, err);
     if (!is_kept)
@@ -218,6 +240,34 @@ static int load_run(struct diff *diff, int side, const char *path, struct diff_s
                                                : load_table(diff, side, path, NULL, sources, err);
     if (!status)
         diff_sum_run(diff, side);
+    return status;
+}
+
+int diff_find_common_opened(struct diff *diff, struct trace *a, struct trace *b, struct error *err)
+{
+    const struct diff_trace traces[DIFF_SIDES] = {{a, has_ops(a)}, {b, has_ops(b)}};
+    return diff_find_common(diff, traces, err);
+}
+
+int diff_find_window_opened(struct diff *diff, int side, struct trace *trace, struct error *err)
+{
+    return diff_find_window(diff, side, &(struct diff_trace){trace, has_ops(trace)}, err);
+}
+
+int diff_find_common_steps(struct diff *diff, const char *a, const char *b, struct error *err)
+{
+    struct trace *traces[DIFF_SIDES] = {0};
+    const char *paths[DIFF_SIDES] = {a, b};
+    struct error ignored = {0};
+    bool are_traces = import_guess(a) == IMPORT_TRACE && import_guess(b) == IMPORT_TRACE;
+    for (int side = 0; side < DIFF_SIDES && are_traces;
+         side++) /* what cannot be opened is said when it is loaded */
+        are_traces = trace_open(&traces[side], paths[side], TRACE_OPEN_SALVAGE, &ignored) == 0;
+    int status = are_traces ? diff_find_common_opened(diff, traces[DIFF_A], traces[DIFF_B], err) : 0;
+    for (int side = 0; side < DIFF_SIDES; side++)
+        trace_close(traces[side]);
+    if (!are_traces)
+        diff->common.has_no_steps = true; /* a table has none */
     return status;
 }
 

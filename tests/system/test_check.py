@@ -6,6 +6,7 @@ import unittest
 import xml.etree.ElementTree
 
 import harness
+import views
 from test_diff import OVERHEAD_HEAD, DiffCase, Run
 
 
@@ -153,6 +154,128 @@ class Regressions(Gate):
         self.write("b.csv", OVERHEAD_HEAD + "add,200,0.1,0.100,0.2\nmul,200,0.1,0.150,0.2\n")
         rows = self.results("--baseline", "a.csv", "b.csv", "--metric", "op:mul", "--metric", "op:add", status=1)
         self.assertEqual([row["result"] for row in rows], ["FAILED", "ok"])
+
+
+MS = 1000000
+
+
+def training(step_ms, factor=1, steps=14, start_up_ms=7000, first_ms=(), ops=4, frames=True, uneven=0.5, at_step=lambda step: 0):
+    """A program that imports for seconds, then takes steps of so many ms, which vary by a tenth and a third of them by
+    half (`uneven`), as on a busy machine; the first ones take as long as it says. `factor`: how much longer than that a step takes."""
+    yield ("track", "MainThread", 100)
+    at, call = start_up_ms * MS, 0
+    lines = [("zone", 0, 0, at, "import torch", "<frozen>:1"), ("frame", at, "step")]
+    runs = []
+    for step in range(steps):
+        noise = 1 + (step * 7919 % 11) / 100 + (uneven if step % 3 == 2 else 0)
+        length = int(first_ms[step] * MS if step < len(first_ms) else step_ms * factor * noise * MS) + at_step(step)
+        for i in range(ops):
+            call += 1
+            begin = at + i * length // ops
+            lines.append(("op", call, begin, begin + length // ops // 2, f"op{i}"))
+            runs.append(("run", call, begin + 1000, begin + length // ops // 2, f"op{i}"))
+        at += length
+        if frames:
+            lines.append(("frame", at, "step"))
+    yield from lines
+    yield ("device", "GPU 0", "made up")
+    yield from runs
+
+
+class Steps(Gate):
+    """What a step takes is compared: an import of 7 s, and first steps that compile, are left out."""
+
+    trace = views.ViewCase.trace
+
+    def pair(self, a, b):
+        self.trace(*a, name="a.opscope")
+        self.trace(*b, name="b.opscope")
+        return "a.opscope", "b.opscope"
+
+    def one(self, a, b, *options, status=0):
+        rows = self.results("-b", *self.pair(a, b), *options, status=status)
+        self.assertEqual(len(rows), 1)
+        return rows[0]
+
+    def test_a_slower_step_fails(self):
+        """Also where start-up is a hundred times as long, and shorter than before by more than the steps grew."""
+        warm = (400, 250)
+        for factor, start_up, uneven in ((4, 7000, 0.5), (4, 500, 0.5), (1.3, 7000, 0)):
+            row = self.one(training(20, first_ms=warm, uneven=uneven),
+                           training(20, factor, first_ms=warm, start_up_ms=start_up, uneven=uneven), status=1)
+            self.assertEqual((row["subject"], row["result"]), ("step", "FAILED"))
+            self.assertIn("more than noise", row["remark"])
+            self.assertAlmostEqual(row["change_percent"], (factor - 1) * 100, delta=5)
+
+    def test_the_same_step_passes(self):
+        """Whatever start-up, warm-up and single steps took."""
+        warm = (400, 250)
+        for b in (training(20, first_ms=warm), training(20, start_up_ms=20000, first_ms=(9000, 700)), training(20, 1.04),
+                  training(20, first_ms=warm, at_step=lambda step: 3000 * MS if step == 9 else 0)):
+            self.assertIn(self.one(training(20, first_ms=warm), b)["result"], ("ok", "noise"))
+
+    def test_an_outlier_in_the_baseline_hides_nothing(self):
+        row = self.one(training(20, at_step=lambda step: 3000 * MS if step == 9 else 0), training(20, 4), status=1)
+        self.assertIn("median", row["remark"])
+        self.assertGreater(row["change_percent"], 200)
+
+    def test_noise_between_the_runs_is_none_of_the_change(self):
+        """All steps are a little slower, and no more than steps of one run differ: a test alone would call it sure."""
+        row = self.one(training(20, steps=400), training(20, 1.08, steps=400))
+        self.assertEqual(row["result"], "noise")
+        self.assertIn("within the noise", row["remark"])
+
+    def test_says_what_was_left_out(self):
+        a, b = self.pair(training(20, first_ms=(400,)), training(20, first_ms=(400, 250)))
+        done = self.check("-b", a, b, "--json")
+        self.assertEqual(done.json()["about"], "about: steps 4 to 15; left out: start-up 7.00 s, steps 2 to 3 as warm-up")
+        self.assertIn("left out: start-up 7.00 s", self.check("-b", a, b).stdout)
+        self.assertIsNone(self.check("-b", a, b, "--json", "--include-warm-up").json()["about"])
+        found = self.opscope_json("diff", a, b, "--json", "--all")
+        self.assertEqual((found["about"], found["basis"], found["a_steps"], found["b_steps"]), (done.json()["about"], "step", 12, 12))
+        self.assertIn("left out: start-up 7.00 s", self.opscope("diff", a, b).stdout)
+        totals = {total["total"]: total for total in found["totals"]}
+        self.assertEqual(totals["time per step"]["change"], 0)
+        self.assertEqual({row["a_count"] for row in found["rows"] if row["kind"] == "op"}, {12})
+        self.assertAlmostEqual(sum(row["a_total_ns"] for row in found["rows"] if row["kind"] == "op"), totals["device time"]["a"])
+        self.assertNotIn("import torch", {row["name"] for row in found["rows"]})
+        # The summary's and the report's window is the same, as far as one run decides it.
+        own = self.opscope_json("summary", b, "--json")
+        self.assertIn("steps 4 to 15", str(own))
+        self.assertIn("step 4 to 15", self.opscope("report", b).stderr)
+
+    def test_metrics_that_can_be_chosen(self):
+        a, b = self.pair(training(20), training(20, 4))
+        rows = self.results("-b", a, b, *(word for metric in ("step", "total", "device-time", "op:op1", "zone:import torch", "wall")
+                                          for word in ("--metric", metric)), status=1)
+        self.assertEqual([row["result"] for row in rows], ["FAILED", "FAILED", "FAILED", "FAILED", "ok", "FAILED"])
+        self.assertIn("of the whole run", rows[4]["remark"])
+
+    def test_without_steps_all_is_compared(self):
+        row = self.one(training(20, frames=False), training(20, 4, frames=False), status=1)
+        self.assertEqual(row["subject"], "total")
+        found = self.opscope_json("diff", "a.opscope", "b.opscope", "--json")
+        self.assertEqual((found["basis"], found["about"]), ("run", None))
+        # One that has steps is compared with one that has none as a whole, too.
+        self.pair(training(20), training(20, frames=False))
+        self.assertEqual(self.opscope_json("diff", "a.opscope", "b.opscope", "--json")["basis"], "run")
+
+    def test_budgets_are_of_the_whole_run(self):
+        self.config('[[check.budget]]\nop = "op1"\nmax-count = 14\n[[check.budget]]\nzone = "import torch"\nmax = "8s"\n'
+                    '[[check.budget]]\nmetric = "step"\nmax = "30ms"\n')
+        a, b = self.pair(training(20, first_ms=(400,)), training(20, first_ms=(400,)))
+        rows = self.results("-b", a, b)
+        self.assertEqual([row["result"] for row in rows], ["ok"] * 4)
+        self.assertEqual(rows[1]["now"], 14)
+        self.assertEqual([row["now"] for row in self.results(b)], [row["now"] for row in rows[1:]])
+
+    def test_several_runs(self):
+        for i, factor in enumerate((1, 1.05, 0.98, 1.5, 1.45, 1.55)):
+            self.trace(*training(20, factor), name=f"{i}.opscope")
+        runs = [f"{i}.opscope" for i in range(6)]
+        baselines = [word for path in runs[:3] for word in ("-b", path)]
+        self.assertEqual(self.results(*baselines, *runs[3:], status=1)[0]["result"], "FAILED")
+        self.assertIn(self.results(*baselines, *runs[:3])[0]["result"], ("ok", "noise"))
 
 
 class Budgets(Gate):

@@ -269,7 +269,7 @@ class Tools(McpCase):
                          {row["name"]: (row["state"], row["change_ns"]) for row in known["rows"]})
         self.assertEqual(rows["work"]["state"], "slower")
         self.assertEqual((both["a"]["name"], both["b"]["name"]), ("a.opscope", "b.opscope"))
-        self.assertRegex(both["answer"]["sentence"], "^B is .* slower")
+        self.assertRegex(both["answer"]["sentence"], "^B takes .* longer")
         self.assertEqual((both["left_out"], one["left_out"]), ([], [{"what": "diff.rows", "shown": 1, "of": 2}]))
         self.assertEqual([row["a_count"] for row in only["answer"]["diff"]["rows"]], [50])
         self.assertIn("there is no trace 5", far)

@@ -7,6 +7,7 @@ import unittest
 
 import test_estimate_models
 from serving import ServerCase
+from test_check import training
 
 MS = 1000000
 HOSTILE = "<img src=x>\u202e\"'"
@@ -41,8 +42,8 @@ class Compare(ServerCase):
 
     def test_has_the_figures_of_the_command(self):
         self.serve(self.a, self.b)
-        answer = self.compare()
-        done = self.opscope("diff", self.a, self.b, "--json", "--all")
+        answer = self.compare("a=0&b=1&warmup=include")
+        done = self.opscope("diff", self.a, self.b, "--json", "--all", "--include-warm-up")
         self.assert_status(done)
         said = done.json()
         for key in ("totals", "groups", "rows", "matched_ops", "threshold_percent"):
@@ -51,7 +52,7 @@ class Compare(ServerCase):
         total = {row["total"]: row for row in said["totals"]}
         self.assertEqual(total["total"]["change"], 27 * MS)
         sentence = "".join(part["text"] for part in answer["sentence"])
-        self.assertRegex(sentence, r"^B is 27\.0 ms slower \(\+14% ± [^)]+\): gaps \+27\.0 ms\.$")
+        self.assertRegex(sentence, r"^B takes 27\.0 ms longer for ops and the gaps between them \(\+14% ± [^)]+\): gaps \+27\.0 ms\.$")
         self.assertIn(HOSTILE, [row["name"] for row in answer["diff"]["rows"]])
 
     def test_steps_add_up(self):
@@ -63,7 +64,7 @@ class Compare(ServerCase):
 
     def test_both_overviews(self):
         self.serve(self.a, self.b)
-        answer = self.compare("a=0&b=1&a_to=100000000")
+        answer = self.compare("a=0&b=1&a_to=100000000&warmup=include")
         self.assertEqual([(answer[side]["id"], answer[side]["name"]) for side in "ab"], [(0, "a.opscope"), (1, "b.opscope")])
         self.assertEqual((answer["a"]["from"], answer["a"]["to"]), (0, 100 * MS))
         for index, side in enumerate("ab"):
@@ -72,6 +73,39 @@ class Compare(ServerCase):
             self.assertEqual(answer[side]["overview"], self.get(f"/api/t/{index}/overview?{query}"))
             parts = answer[side]["overview"]["partition"]
             self.assertEqual(sum(part["ns"] for part in parts["parts"]), parts["total_ns"])
+
+    def test_what_nobody_asked_for_is_what_the_summary_is_about(self):
+        """The steps that both have after their warm-up, and in all figures what one of them takes; else the part between
+        signposts that matters."""
+        self.serve(self.trace(*training(20, first_ms=(400,), uneven=0), name="c.opscope"),
+                   self.trace(*training(20, 1.5, first_ms=(400, 250), uneven=0), name="d.opscope"), self.a, self.b)
+        own = self.get("/api/t/1/overview")
+        answer = self.compare()
+        self.assertEqual([(answer[side]["from"], answer[side]["to"]) for side in "ab"][1], (own["window"]["from"], own["window"]["to"]))
+        self.assertEqual((answer["diff"]["basis"], answer["diff"]["a_steps"], answer["diff"]["b_steps"]), ("step", 12, 12))
+        self.assertEqual(answer["diff"]["about"], "about: steps 4 to 15; left out: start-up 7.00 s, steps 2 to 3 as warm-up")
+        sentence = "".join(part["text"] for part in answer["sentence"])
+        found = re.fullmatch(r"A step takes (.*) ms instead of (.*) ms: \+(.*) ms \(\+50% ± .*\); device \+.*, gaps \+.*\.", sentence)
+        self.assertTrue(found, sentence)
+        # The bars, the waterfall and the totals are of the same step.
+        waterfall = answer["waterfall"]
+        for side, text in (("b", found[1]), ("a", found[2])):
+            bar = answer[side]["overview"]["partition"]["total_ns"] / answer["diff"][f"{side}_steps"]
+            total = next(row for row in answer["diff"]["totals"] if row["total"] == "time per step")
+            for ns in (bar, waterfall[f"{side}_ns"], total[side]):
+                self.assertAlmostEqual(ns / MS, float(text), delta=0.06)
+        self.assertEqual((waterfall["basis"], answer["diff"]["is_noise"]), ("time of a step", False))
+        self.assertFalse(any(step["noise"] for step in waterfall["steps"]))
+        changes = sum(step["change_ns"] for step in waterfall["steps"]) + waterfall["rest_ns"]
+        self.assertAlmostEqual(waterfall["a_ns"] + changes, waterfall["b_ns"], places=3)
+        # One that is as fast: nothing of it is said to be slower.
+        same = self.compare("a=0&b=0")
+        self.assertTrue(same["diff"]["is_noise"])
+        self.assertRegex("".join(part["text"] for part in same["sentence"]), r"^A step takes as long as before, [0-9.]+ ms\.$")
+        signposts = self.compare("a=2&b=3")
+        self.assertEqual((signposts["a"]["from"], signposts["b"]["from"]), (180 * MS, 207 * MS))
+        self.assertEqual(signposts["a"]["from"], self.get("/api/t/2/overview")["window"]["from"])
+        self.assertEqual(self.compare(f"a=2&b=3&a_from=0&b_from=0")["diff"]["matched_ops"], 10, "all of both, where it is asked for")
 
     def test_a_window_on_each_side(self):
         self.serve(self.a, self.b)

@@ -12,13 +12,10 @@
 #include "base/count_of.h"
 
 static const char *const subject_names[CHECK_SUBJECTS] = {
-    [CHECK_DEVICE_TIME] = "device-time",
-    [CHECK_GAP] = "gap",
-    [CHECK_TOTAL] = "total",
-    [CHECK_WALL] = "wall",
-    [CHECK_COUNT] = "count",
-    [CHECK_ZONE] = "zone",
-    [CHECK_OP] = "op",
+    [CHECK_STEP] = "step", [CHECK_DEVICE_TIME] = "device-time",
+    [CHECK_GAP] = "gap",   [CHECK_TOTAL] = "total",
+    [CHECK_WALL] = "wall", [CHECK_COUNT] = "count",
+    [CHECK_ZONE] = "zone", [CHECK_OP] = "op",
 };
 
 const char *check_subject_text(unsigned subject)
@@ -128,14 +125,45 @@ static void check_total(const struct diff *diff, enum diff_total_kind kind, stru
     judge_sum(result, total->is_time ? total->margin : 0, total->covered);
 }
 
-static bool is_named(const struct diff *diff, uint32_t text, const char *name)
-{
-    return text != DIFF_NO_TEXT && strcmp(diff_text(diff, text), name) == 0;
-}
-
 static bool has_runs(const struct diff *diff)
 {
     return diff->extra_count[DIFF_A] + diff->extra_count[DIFF_B] > 0;
+}
+
+/* The mean, or the median where that grew more: one step that took a second in the baseline hides nothing. */
+static void check_step(const struct diff *diff, struct check_result *result)
+{
+    const struct diff_total *total = &diff->totals[DIFF_STEP];
+    const struct diff_step_test *test = &diff->step_test;
+    if (!diff->is_per_step) {
+        check_total(diff, DIFF_TOTAL, result);
+        return;
+    }
+    if (has_runs(diff)) { /* from run to run */
+        check_total(diff, DIFF_STEP, result);
+        return;
+    }
+    const double *medians = test->medians;
+    bool is_mean = total->values[DIFF_B] * medians[DIFF_A] >= medians[DIFF_B] * total->values[DIFF_A];
+    result->before = is_mean ? total->values[DIFF_A] : medians[DIFF_A];
+    result->now = is_mean ? total->values[DIFF_B] : medians[DIFF_B];
+    const char *what = is_mean ? "mean" : "median";
+    size_t a = diff->runs[DIFF_A].steps.count, b = diff->runs[DIFF_B].steps.count;
+    if (!is_above(result))
+        result->verdict = CHECK_PASSED;
+    else if (test->is_noise)
+        conclude(result, CHECK_NOISE,
+                 "within the noise: a step of B takes longer than one of A in %.0f %% of all pairs of steps",
+                 test->share * 100);
+    else
+        conclude(result, CHECK_FAILED,
+                 "more than noise: the %s of %zu against %zu steps, B takes longer in %.0f %% of all pairs",
+                 what, b, a, test->share * 100);
+}
+
+static bool is_named(const struct diff *diff, uint32_t text, const char *name)
+{
+    return text != DIFF_NO_TEXT && strcmp(diff_text(diff, text), name) == 0;
 }
 
 /* Over several runs of each side: their spread is the noise. */
@@ -275,6 +303,9 @@ static int check_zone_regress(const struct diff *diff, struct check_result *resu
 static int check_regress(const struct diff *diff, struct check_result *result, struct error *err)
 {
     switch (result->rule->subject) {
+    case CHECK_STEP:
+        check_step(diff, result);
+        return 0;
     case CHECK_DEVICE_TIME:
         check_total(diff, diff->is_host_time ? DIFF_HOST_TIME : DIFF_DEVICE_TIME, result);
         return 0;
@@ -382,6 +413,8 @@ static double total_of(const struct diff *diff, enum check_subject subject)
     double device = diff->is_host_time ? run->host_ns : run->device_ns;
     uint64_t ops = run->device_op_count + run->host_op_count;
     switch (subject) {
+    case CHECK_STEP:
+        return run->steps.count ? diff_mean_step(run) : total_of(diff, CHECK_TOTAL);
     case CHECK_DEVICE_TIME:
         return ops ? device : NAN;
     case CHECK_GAP:
@@ -423,15 +456,39 @@ static int check_budget(const struct diff *diff, const struct check_zone *zones,
     return 0;
 }
 
-int check_rule_apply(const struct diff *diff, bool has_baseline, const struct check_zone *zones,
-                     size_t zone_count, const struct check_rule *rule, struct check_result *result,
-                     struct error *err)
+/* Is there an op or a zone of this name in the part that is compared? */
+static bool has_name(const struct diff *diff, const struct check_rule *rule)
+{
+    for (size_t i = 0; i < diff->row_count; i++) {
+        const struct diff_row *row = &diff->rows[i];
+        if ((row->kind == DIFF_ZONE_ROW) == (rule->subject == CHECK_ZONE) &&
+            is_named(diff, row->name, rule->name))
+            return true;
+    }
+    return false;
+}
+
+static int check_named(const struct diff *diff, const struct diff *whole, struct check_result *result,
+                       struct error *err)
+{
+    bool is_elsewhere = whole != diff && !has_name(diff, result->rule) && has_name(whole, result->rule);
+    int status = check_regress(is_elsewhere ? whole : diff, result, err);
+    size_t length = strlen(result->remark);
+    if (!status && is_elsewhere)
+        snprintf(result->remark + length, sizeof result->remark - length, "%sof the whole run",
+                 length ? "; " : "");
+    return status;
+}
+
+int check_rule_apply(const struct diff *diff, const struct diff *whole, bool has_baseline,
+                     const struct check_zone *zones, size_t zone_count, const struct check_rule *rule,
+                     struct check_result *result, struct error *err)
 {
     *result = (struct check_result){.rule = rule, .before = NAN, .now = NAN, .change_percent = NAN};
     if (rule->figure != CHECK_REGRESS)
-        return check_budget(diff, zones, zone_count, result, err);
+        return check_budget(rule->subject == CHECK_STEP ? diff : whole, zones, zone_count, result, err);
     if (has_baseline)
-        return check_regress(diff, result, err);
+        return rule->name ? check_named(diff, whole, result, err) : check_regress(diff, result, err);
     conclude(result, CHECK_SKIPPED, "no baseline was given");
     return 0;
 }

@@ -4,6 +4,7 @@
  * A rule is about one figure of one subject: the device time of the run, the longest "load batch". Against a baseline a
  * rule fails when the figure grew by more than its limit and the growth is more than noise:
  *
+ *     steps            the steps of B are slower than those of A: analyze/diff/basis.c
  *     totals and ops   the 99 % interval of the change, from the spread of equal ops, does not reach down to 0
  *     zones            the rank-sum test over the durations says so (p < 1 %); too few to test: all must agree
  *     several runs     totals, ops: Student's interval over the runs; zones: the rank-sum test over their medians
@@ -17,6 +18,7 @@
 #include "analyze/diff/diff.h"
 
 enum check_subject {
+    CHECK_STEP, /* the time of a step; of runs without steps CHECK_TOTAL */
     CHECK_DEVICE_TIME,
     CHECK_GAP,
     CHECK_TOTAL,
@@ -68,12 +70,13 @@ struct check_zone {
     uint64_t count, total_ns, sum_ns, max_ns, p50_ns, p99_ns;
 };
 
-/* `diff` is finished; without a baseline its side A is empty. -ENOMEM. */
-int check_rule_apply(const struct diff *diff, bool has_baseline, const struct check_zone *zones,
-                     size_t zone_count, const struct check_rule *rule, struct check_result *result,
-                     struct error *err);
+/* Both are finished; without a baseline their side A is empty. `whole` is of the whole runs: for budgets, and for a zone
+ * or an op that is not in the part that is compared. The same as `diff` where that is all. -ENOMEM. */
+int check_rule_apply(const struct diff *diff, const struct diff *whole, bool has_baseline,
+                     const struct check_zone *zones, size_t zone_count, const struct check_rule *rule,
+                     struct check_result *result, struct error *err);
 
-/* "device-time", "gap", "total", "wall", "count", "zone:NAME", "op:NAME"; false for anything else. */
+/* "step", "device-time", "gap", "total", "wall", "count", "zone:NAME", "op:NAME"; false for anything else. */
 bool check_parse_subject(const char *text, enum check_subject *subject, const char **name);
 const char *check_subject_text(unsigned subject);
 const char *check_figure_text(unsigned figure); /* as in the configuration: "max-regress", "max" ... */

@@ -15,7 +15,7 @@
 #include "text/values.h"
 
 #define UNKNOWN_METRIC                                                                                       \
-    "unknown metric '%s': it is one of device-time, gap, total, wall, count, zone:NAME and op:NAME"
+    "unknown metric '%s': it is one of step, device-time, gap, total, wall, count, zone:NAME and op:NAME"
 
 #define CONFIG_NAME "opscope.toml"
 

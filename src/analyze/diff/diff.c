@@ -24,6 +24,8 @@ void diff_free_run(struct diff_run *run)
     free(run->ops);
     free(run->roles);
     free(run->calls);
+    window_steps_free(&run->steps);
+    free(run->part_name);
     free(run->path);
 }
 
@@ -154,12 +156,14 @@ void diff_judge(const struct diff *diff, struct diff_row *row, bool agree)
         row->state = DIFF_RESHAPED;
     else if (is_large && is_sure && !is_opposite)
         row->state = row->typical_percent > 0 ? DIFF_SLOWER : DIFF_FASTER;
-    else if (row->counts[DIFF_A] != row->counts[DIFF_B] && (is_opposite || row->kind == DIFF_OP_ROW))
-        row->state = row->counts[DIFF_B] > row->counts[DIFF_A] ? DIFF_MORE : DIFF_FEWER;
+    else if (diff_compare_counts(diff, row) != 0 && (is_opposite || row->kind == DIFF_OP_ROW))
+        row->state = diff_compare_counts(diff, row) > 0 ? DIFF_MORE : DIFF_FEWER;
     else if (is_large && is_sure)
         row->state = DIFF_MIXED;
-    else if (is_large || fabs(row->change_percent) > limit)
+    else if (is_large)
         row->state = DIFF_NOISE;
+    else if (fabs(row->change_percent) > limit)
+        row->state = diff->extra_count[DIFF_A] + diff->extra_count[DIFF_B] ? DIFF_NOISE : DIFF_OUTLIERS;
     else
         row->state = DIFF_SAME;
 }
@@ -235,11 +239,14 @@ int diff_finish(struct diff *diff, struct error *err)
     diff->has_zones = a->zone_count + b->zone_count > 0;
     diff->has_calls = a->call_count + b->call_count > 0;
     diff->is_host_time = !(a->device_ns > 0) && !(b->device_ns > 0);
+    if (!status)
+        status = diff_find_basis(diff, err);
     if (!status && diff->has_ops)
         status = diff_compare_ops(diff, err);
     if (!status && diff->has_zones)
         status = diff_compare_zones(diff, err);
     fill_totals(diff);
+    diff_apply_basis(diff);
     if (!status && diff->has_calls)
         status = diff_compare_calls(diff, err);
     if (!status && diff->extra_count[DIFF_A] + diff->extra_count[DIFF_B])
@@ -254,10 +261,10 @@ int diff_finish(struct diff *diff, struct error *err)
 const char *diff_state_text(unsigned state)
 {
     static const char *const names[DIFF_STATES] = {
-        [DIFF_SAME] = "same",     [DIFF_NOISE] = "noise", [DIFF_SLOWER] = "slower",
-        [DIFF_FASTER] = "faster", [DIFF_NEW] = "new",     [DIFF_GONE] = "gone",
-        [DIFF_MORE] = "more",     [DIFF_FEWER] = "fewer", [DIFF_RESHAPED] = "reshaped",
-        [DIFF_MIXED] = "mixed",
+        [DIFF_SAME] = "same",     [DIFF_NOISE] = "noise",       [DIFF_SLOWER] = "slower",
+        [DIFF_FASTER] = "faster", [DIFF_NEW] = "new",           [DIFF_GONE] = "gone",
+        [DIFF_MORE] = "more",     [DIFF_FEWER] = "fewer",       [DIFF_RESHAPED] = "reshaped",
+        [DIFF_MIXED] = "mixed",   [DIFF_OUTLIERS] = "outliers",
     };
     return state < DIFF_STATES ? names[state] : "";
 }
@@ -279,6 +286,7 @@ const char *diff_group_by_text(unsigned group_by)
 const char *diff_total_text(unsigned total)
 {
     static const char *const names[DIFF_TOTALS] = {
+        [DIFF_STEP] = "time per step",
         [DIFF_DEVICE_TIME] = "device time",
         [DIFF_GAP] = "gaps",
         [DIFF_TOTAL] = "total",

@@ -27,6 +27,7 @@
 
 #include "analyze/diff/align.h"
 #include "analyze/nesting.h"
+#include "analyze/window.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/intern.h"
@@ -54,8 +55,12 @@ struct diff_options {
     enum diff_group_by group_by;
     bool ignore_location, ignore_shape;
     const char *start_signpost, *end_signpost; /* take the ops between the first of these */
-    struct diff_window windows[DIFF_SIDES];
+    struct diff_window windows[DIFF_SIDES];    /* that were asked for */
+    bool include_warm_up; /* else what is warm-up and start-up is left out: analyze/window.h */
 };
+
+/* What a run's figures are about. */
+enum diff_part { DIFF_PART_WHOLE, DIFF_PART_ASKED, DIFF_PART_STEPS, DIFF_PART_SIGNPOST };
 
 /* --- one run --- */
 
@@ -97,7 +102,11 @@ struct diff_call { /* dispatch of an op on the host */
 
 struct diff_run {
     char *path;
-    const char *kind; /* "trace", "ops CSV", "log folder", "overhead CSV" */
+    struct diff_window window; /* of the ops and zones that were taken */
+    enum diff_part part;
+    char *part_name;           /* of DIFF_PART_SIGNPOST, in words; NULL */
+    struct window_steps steps; /* in that window; none: nothing marks any, or they are not most of it */
+    const char *kind;          /* "trace", "ops CSV", "log folder", "overhead CSV" */
     struct diff_op *ops;
     size_t op_count, op_capacity;
     uint32_t *
@@ -118,9 +127,10 @@ struct diff_run {
 enum diff_row_kind { DIFF_OP_ROW, DIFF_ZONE_ROW, DIFF_CALL_ROW };
 
 enum diff_state {
-    DIFF_SAME,   /* below the threshold */
-    DIFF_NOISE,  /* above it, but no more than the times vary anyway */
-    DIFF_SLOWER, /* of those below, what is reported first */
+    DIFF_SAME,     /* below the threshold */
+    DIFF_NOISE,    /* above it, but no more than the times vary anyway */
+    DIFF_OUTLIERS, /* the sum is above it, most calls are not: a few long ones made it */
+    DIFF_SLOWER,   /* of those below, what is reported first */
     DIFF_FASTER,
     DIFF_NEW,
     DIFF_GONE,
@@ -165,6 +175,7 @@ struct diff_group {
 };
 
 enum diff_total_kind {
+    DIFF_STEP, /* the mean time of a step */
     DIFF_DEVICE_TIME,
     DIFF_GAP,
     DIFF_TOTAL, /* both; of runs that have neither, the time from the first to the last record */
@@ -197,8 +208,24 @@ struct diff_key_sum {
     uint64_t count;
 };
 
+/* Is what a step takes longer or shorter by more than steps vary? */
+struct diff_step_test {
+    double medians[DIFF_SIDES];
+    double p; /* rank-sum test over the steps */
+    double
+        share; /* of all pairs of a step of A and one of B: the one of B takes longer; equal ones count half */
+    bool is_noise;
+};
+
 struct diff {
     struct diff_options options;
+    bool is_per_step; /* all times are of one step: sums are divided by how many the run has */
+    struct diff_step_test step_test;
+    struct diff_common {   /* of the first runs */
+        bool has_no_steps; /* one has steps, the other has not: both are taken as a whole */
+        bool is_set;       /* numbers of the steps that they share */
+        uint64_t from, to;
+    } common;
     struct intern texts, key_index;
     struct diff_key *keys;
     size_t key_count, key_capacity;
@@ -229,6 +256,16 @@ void diff_free(struct diff *diff);
  * DIFF_SEVERAL_DEVICES when they have to be merged first (load/diff.h). */
 #define DIFF_SEVERAL_DEVICES 1
 int diff_take_ops(struct diff *diff, int side, struct ops *ops, struct error *err);
+struct diff_trace {
+    struct trace *trace;
+    bool has_ops; /* of which not all need lie in steps */
+};
+/* Before a side is taken: its steps, and its window, where it is one of steps or was asked for. */
+int diff_find_window(struct diff *diff, int side, const struct diff_trace *from, struct error *err);
+/* The same for the part between signposts, from the ops. */
+int diff_find_block(struct diff *diff, int side, const struct ops *ops, struct error *err);
+/* Before either is found: which steps both runs have. */
+int diff_find_common(struct diff *diff, const struct diff_trace traces[DIFF_SIDES], struct error *err);
 /* Leaves the lines out that do not begin in the side's window. */
 void diff_cut_lines(const struct diff *diff, int side, struct ops *ops);
 /* Leaves out ops of PyTorch that ran nothing on a device, where others did: views, and ops that call others, whose
@@ -268,6 +305,16 @@ void diff_sum_run(struct diff *diff, int side);
 int diff_no_signpost(const struct diff *diff, int side, const char *name, struct error *err);
 int diff_match_ops(struct diff *diff, struct error *err);
 int diff_compare_ops(struct diff *diff, struct error *err);
+/* basis.c: are all figures of a step? Then sums become those of one. */
+int diff_find_basis(struct diff *diff, struct error *err);
+void diff_apply_basis(struct diff *diff);
+double diff_mean_step(const struct diff_run *run);
+static inline double diff_per(const struct diff *diff, const struct diff_run *run)
+{
+    return diff->is_per_step ? (double)run->steps.count : 1;
+}
+/* Were there more in B, less (-1), or as many, for each step? */
+int diff_compare_counts(const struct diff *diff, const struct diff_row *row);
 int diff_drop_op_zones(struct diff *diff, struct error *err);
 int diff_compare_zones(struct diff *diff, struct error *err);
 int diff_compare_calls(struct diff *diff, struct error *err);

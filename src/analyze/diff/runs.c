@@ -84,8 +84,10 @@ static void zone_figures(const struct diff *diff, const struct diff_row *row, st
             const struct diff_zone *zone = i == 0 ? first : diff_find_zone(run_at(diff, side, i), first);
             if (!zone)
                 continue;
-            f->selves[side][f->counts[side]] = (double)zone->self_ns;
-            add_figure(f, side, stats_median(zone->samples, zone->sample_count), (double)zone->total_ns);
+            double per = diff_per(diff, run_at(diff, side, i));
+            f->selves[side][f->counts[side]] = (double)zone->self_ns / per;
+            add_figure(f, side, stats_median(zone->samples, zone->sample_count),
+                       (double)zone->total_ns / per);
         }
     }
 }
@@ -189,7 +191,7 @@ static int fill_ops(struct diff *diff, double *values, double *totals, struct er
                          rows);
             for (size_t r = 0; r < diff->row_count && !status; r++) {
                 values[at + r] = rows[r].count ? rows[r].time_ns / (double)rows[r].count : NAN;
-                totals[at + r] = rows[r].time_ns;
+                totals[at + r] = rows[r].time_ns / diff_per(diff, run_at(diff, side, i));
             }
             free(first);
         }
@@ -256,16 +258,20 @@ double diff_runs_margin(const double *before, size_t before_count, const double 
 
 static double total_of(const struct diff *diff, const struct diff_run *run, enum diff_total_kind kind)
 {
-    double device = diff->is_host_time ? run->host_ns : run->device_ns;
+    double per = diff_per(diff, run), device = (diff->is_host_time ? run->host_ns : run->device_ns) / per;
     switch (kind) {
+    case DIFF_STEP:
+        return diff_mean_step(run);
     case DIFF_DEVICE_TIME:
         return device;
     case DIFF_GAP:
-        return run->gap_ns;
+        return run->gap_ns / per;
     case DIFF_TOTAL:
-        return diff->totals[DIFF_DEVICE_TIME].is_there ? device + run->gap_ns : (double)run->wall_ns;
+        return diff->totals[DIFF_DEVICE_TIME].is_there ? device + run->gap_ns / per
+               : diff->is_per_step                     ? diff_mean_step(run)
+                                                       : (double)run->wall_ns;
     case DIFF_HOST_TIME:
-        return run->host_ns;
+        return run->host_ns / per;
     case DIFF_OP_COUNT:
         return (double)(run->device_op_count + run->host_op_count);
     case DIFF_WALL:
@@ -315,8 +321,10 @@ int diff_apply_runs(struct diff *diff, struct error *err)
             call_figures(diff, row, &f);
         judge_row(diff, row, &f);
     }
-    if (!status)
+    if (!status) {
         judge_totals(diff);
+        diff->step_test.is_noise = !(fabs(diff->totals[DIFF_STEP].change) > diff->totals[DIFF_STEP].margin);
+    }
     return status;
 }
 
@@ -348,7 +356,7 @@ static double op_sum(const struct diff *diff, const struct diff_run *run, const 
         if (call->is_measured && is_named(diff, call->name, name))
             sum = !isnan(call->p50_ns) ? call->p50_ns : !isnan(call->mean_ns) ? call->mean_ns : call->min_ns;
     }
-    return sum;
+    return sum / diff_per(diff, run);
 }
 
 size_t diff_runs_op_sums(const struct diff *diff, int side, const char *name, double *out)

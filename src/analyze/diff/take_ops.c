@@ -155,7 +155,7 @@ static uint64_t line_time(const struct ops *ops, const struct op_line *line)
 
 void diff_cut_lines(const struct diff *diff, int side, struct ops *ops)
 {
-    const struct diff_window *window = &diff->options.windows[side];
+    const struct diff_window *window = &diff->runs[side].window;
     size_t kept = 0;
     if (!window->is_set)
         return;

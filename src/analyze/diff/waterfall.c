@@ -22,6 +22,26 @@ static void add_step(struct diff_waterfall *w, struct diff_step step)
     w->steps[at] = step;
 }
 
+static bool is_changed(const struct diff_row *row)
+{
+    return row->state != DIFF_SAME && row->state != DIFF_NOISE && row->state != DIFF_OUTLIERS;
+}
+
+/* What is known of its rows; of all gaps their interval. */
+static bool is_step_noise(const struct diff *diff, const struct diff_step *step)
+{
+    const struct diff_total *gap = &diff->totals[DIFF_GAP];
+    if (step->is_gap)
+        return !isnan(gap->margin) && fabs(gap->change) <= gap->margin;
+    for (size_t i = 0; i < diff->row_count; i++) {
+        const struct diff_row *row = &diff->rows[i];
+        uint32_t name = row->kind == DIFF_OP_ROW ? row->group : row->name;
+        if ((row->kind == DIFF_OP_ROW) == diff->has_ops && name == step->name && is_changed(row))
+            return false;
+    }
+    return true;
+}
+
 static void add_ops(const struct diff *diff, struct diff_waterfall *w)
 {
     const struct diff_total *gap = &diff->totals[DIFF_GAP];
@@ -60,6 +80,14 @@ static void add_rows(const struct diff *diff, unsigned kind, struct diff_waterfa
     }
 }
 
+/* Threads and queues do things at the same time: what they took does not add up to a step. The rest does. */
+static void take_steps(const struct diff *diff, struct diff_waterfall *w)
+{
+    w->basis = DIFF_OF_STEP;
+    w->from_ns = diff->totals[DIFF_STEP].values[DIFF_A];
+    w->to_ns = diff->totals[DIFF_STEP].values[DIFF_B];
+}
+
 void diff_make_waterfall(const struct diff *diff, struct diff_waterfall *w)
 {
     *w = (struct diff_waterfall){0};
@@ -69,14 +97,22 @@ void diff_make_waterfall(const struct diff *diff, struct diff_waterfall *w)
         add_rows(diff, DIFF_ZONE_ROW, w);
     else if (diff->has_calls)
         add_rows(diff, DIFF_CALL_ROW, w);
+    if (diff->is_per_step)
+        take_steps(diff, w);
     w->rest_ns = w->to_ns - w->from_ns;
-    for (size_t i = 0; i < w->count; i++)
+    for (size_t i = 0; i < w->count; i++) {
         w->rest_ns -= w->steps[i].change_ns;
+        w->steps[i].is_noise = is_step_noise(diff, &w->steps[i]);
+    }
 }
 
 const char *diff_basis_text(enum diff_basis basis)
 {
-    static const char *const texts[] = {"", "device time and gaps", "time of ops on the host",
-                                        "own time of zones", "dispatch times"};
+    static const char *const texts[] = {"",
+                                        "device time and gaps",
+                                        "time of ops on the host",
+                                        "own time of zones",
+                                        "dispatch times",
+                                        "time of a step"};
     return texts[basis];
 }

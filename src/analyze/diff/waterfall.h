@@ -12,12 +12,14 @@ enum diff_basis {
     DIFF_OF_DEVICE, /* device time and the gaps between ops */
     DIFF_OF_HOST,   /* the ops' times on the host */
     DIFF_OF_ZONES,  /* the own time of all zones */
-    DIFF_OF_CALLS   /* the means of dispatches that both have */
+    DIFF_OF_CALLS,  /* the means of dispatches that both have */
+    DIFF_OF_STEP    /* the mean time of a step, by what changed in it */
 };
 
 struct diff_step {
     uint32_t name; /* in diff.texts; DIFF_NO_TEXT */
     bool is_gap;   /* all gaps together */
+    bool is_noise; /* no row of it changed by more than noise */
     double change_ns;
 };
 

@@ -59,7 +59,7 @@ static struct diff_zone *zone_of(struct diff *diff, struct diff_run *run, const 
 /* A zone that reaches out of the window has no time there that could be compared: it is left out. */
 static bool is_inside(const struct diff *diff, int side, uint64_t start, uint64_t duration)
 {
-    const struct diff_window *window = &diff->options.windows[side];
+    const struct diff_window *window = &diff->runs[side].window;
     return !window->is_set || (start >= window->since_ns && start + duration <= window->until_ns);
 }
 
@@ -131,7 +131,7 @@ static int count_nested_once(struct diff *diff, int side, struct trace *trace, u
                              size_t name_count, struct error *err)
 {
     struct diff_run *run = &diff->runs[side];
-    const struct diff_window *window = &diff->options.windows[side];
+    const struct diff_window *window = &diff->runs[side].window;
     bool *is_candidate = calloc(run->zone_count + 1, sizeof *is_candidate);
     if (!is_candidate)
         return error_set(err, ENOMEM, "no memory for %zu zones", run->zone_count);
@@ -174,7 +174,7 @@ static bool is_called_alike(const struct diff_zone *a, const struct diff_zone *b
 int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct error *err)
 {
     struct diff_run *run = &diff->runs[side];
-    const struct diff_window *window = &diff->options.windows[side];
+    const struct diff_window *window = &diff->runs[side].window;
     struct trace_block_filter filter = {.type = TRACE_BLOCK_ZONES};
     unsigned columns = TRACE_COLUMN_DURATION | TRACE_COLUMN_CHILD | TRACE_COLUMN_NAME;
     const struct trace_info *info = trace_get_info(trace);
@@ -209,7 +209,8 @@ int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct err
         if (is_called_alike(&run->zones[i - 1], &run->zones[i]))
             run->zones[i].nth = run->zones[i - 1].nth + 1;
     }
-    run->wall_ns = window->is_set ? window->until_ns - window->since_ns : info->end_ns - info->start_ns;
+    bool is_asked = run->part == DIFF_PART_ASKED;
+    run->wall_ns = is_asked ? window->until_ns - window->since_ns : info->end_ns - info->start_ns;
     run->lost_zones = info->lost_zones;
     run->lost_records = info->lost_records;
     return 0;

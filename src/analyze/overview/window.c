@@ -47,7 +47,7 @@ int overview_find_window(struct overview *o, const struct ops *ops, const struct
                          struct error *err)
 {
     const struct trace_info *info = trace_get_info(o->trace);
-    bool has_ops = o->kind == OVERVIEW_OPS || o->kind == OVERVIEW_GPU;
+    bool has_ops = ops->call_count + ops->run_count > 0;
     o->from_ns = info->start_ns;
     o->to_ns = info->end_ns;
     o->source = OVERVIEW_WHOLE;

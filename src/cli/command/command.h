@@ -230,6 +230,13 @@ extern const char *const command_color_choices[];
         .name = "quiet", .letter = 'q', .type = OPTION_FLAG, .offset = (field_offset),                       \
         .help = "No summary; warnings stay."                                                                 \
     }
+#define OPTION_INCLUDE_WARM_UP(field_offset)                                                                 \
+    {                                                                                                        \
+        .name = "include-warm-up", .type = OPTION_FLAG, .offset = (field_offset),                            \
+        .help = "Compare all of both runs. Otherwise start-up, first steps that are slower than the others " \
+                "and all but the last part between signposts with 5 % of the device time are left out, as "  \
+                "in opscope summary."                                                                        \
+    }
 #define OPTION_START_SIGNPOST(field_offset)                                                                  \
     {                                                                                                        \
         .name = "start-signpost", .type = OPTION_TEXT, .argument = "NAME", .offset = (field_offset),         \

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "present/diff/about.h"
 #include "present/diff/table.h"
 #include "present/format.h"
 #include "present/junit.h"
@@ -236,9 +237,17 @@ static void fill_report(const struct check_view *view, struct report *report, co
     table_free(&table);
     bytes_free(&scratch);
     add_causes(report, view, causes);
+    struct bytes about = {0};
+    if (view->baseline)
+        diff_append_about(view->diff, &about);
+    report_text(report, "about", NULL, about.length ? bytes_text(&about) : NULL);
+    if (is_terminal)
+        report_note(report, TABLE_NORMAL, "%s", "");
+    if (is_terminal && about.length)
+        report_note(report, TABLE_NORMAL, "%s (--include-warm-up takes all)", bytes_text(&about));
+    bytes_free(&about);
     if (!is_terminal)
         return;
-    report_note(report, TABLE_NORMAL, "%s", "");
     format_things(&rules, view->count, "rule");
     if (view->failed_count)
         report_note(report, TABLE_BAD, "%zu of %s broken", view->failed_count, rules.text);

@@ -37,7 +37,7 @@ const char *diff_format_percent(struct number_text *out, double percent)
 
 bool diff_row_changed(const struct diff_row *row)
 {
-    return row->state != DIFF_SAME && row->state != DIFF_NOISE;
+    return row->state != DIFF_SAME && row->state != DIFF_NOISE && row->state != DIFF_OUTLIERS;
 }
 
 uint64_t diff_count_state(const struct diff *diff, unsigned kind, unsigned state)
@@ -160,10 +160,10 @@ static const char *kind_text(unsigned kind)
 static enum table_style style_of(unsigned state)
 {
     static const enum table_style styles[DIFF_STATES] = {
-        [DIFF_SAME] = TABLE_DIM,    [DIFF_NOISE] = TABLE_DIM,  [DIFF_SLOWER] = TABLE_BAD,
-        [DIFF_FASTER] = TABLE_GOOD, [DIFF_NEW] = TABLE_WARN,   [DIFF_GONE] = TABLE_WARN,
-        [DIFF_MORE] = TABLE_WARN,   [DIFF_FEWER] = TABLE_WARN, [DIFF_RESHAPED] = TABLE_WARN,
-        [DIFF_MIXED] = TABLE_WARN};
+        [DIFF_SAME] = TABLE_DIM,    [DIFF_NOISE] = TABLE_DIM,   [DIFF_SLOWER] = TABLE_BAD,
+        [DIFF_FASTER] = TABLE_GOOD, [DIFF_NEW] = TABLE_WARN,    [DIFF_GONE] = TABLE_WARN,
+        [DIFF_MORE] = TABLE_WARN,   [DIFF_FEWER] = TABLE_WARN,  [DIFF_RESHAPED] = TABLE_WARN,
+        [DIFF_MIXED] = TABLE_WARN,  [DIFF_OUTLIERS] = TABLE_DIM};
     return state < DIFF_STATES ? styles[state] : TABLE_NORMAL;
 }
 
@@ -447,7 +447,8 @@ void diff_make_totals_table(const struct diff *diff, enum diff_look look, struct
     for (unsigned i = 0; i < DIFF_TOTALS; i++) {
         const struct diff_total *total = &diff->totals[i];
         bool is_double = i == DIFF_TOTAL && !diff->totals[DIFF_DEVICE_TIME].is_there;
-        if (!total->is_there || (is_double && look != DIFF_LOOK_DATA))
+        bool is_of_all = i == DIFF_WALL && diff->is_per_step; /* another basis than the rest */
+        if (!total->is_there || is_of_all || (is_double && look != DIFF_LOOK_DATA))
             continue;
         table_add_row(table);
         table_set_text(table, TOTAL_WHAT, diff_total_text(i));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/count_of.h"
+#include "present/diff/about.h"
 #include "present/diff/json.h"
 #include "present/diff/table.h"
 #include "present/format.h"
@@ -39,6 +40,18 @@ static void add_run(struct report *report, const struct diff_run *run, const cha
     bytes_free(&about);
 }
 
+static void add_about(struct report *report, const struct diff *diff)
+{
+    struct bytes about = {0};
+    diff_append_about(diff, &about);
+    if (about.length)
+        report_note(report, TABLE_NORMAL, "%s (--include-warm-up takes all)", bytes_text(&about));
+    if (diff->is_per_step)
+        report_note(report, TABLE_NORMAL, "times are of one step: the mean of %zu in A and %zu in B",
+                    diff->runs[DIFF_A].steps.count, diff->runs[DIFF_B].steps.count);
+    bytes_free(&about);
+}
+
 static void append_state(struct bytes *out, const struct diff *diff, unsigned kind, unsigned state)
 {
     struct number_text number;
@@ -55,7 +68,7 @@ static void add_summary(struct report *report, const struct diff *diff, unsigned
                                         DIFF_MORE,   DIFF_FEWER,  DIFF_RESHAPED, DIFF_MIXED};
     struct bytes text = {0};
     struct number_text same, noise;
-    uint64_t noisy = diff_count_state(diff, kind, DIFF_NOISE);
+    uint64_t noisy = diff_count_state(diff, kind, DIFF_NOISE) + diff_count_state(diff, kind, DIFF_OUTLIERS);
     for (size_t i = 0; i < COUNT_OF(reported); i++)
         append_state(&text, diff, kind, reported[i]);
     bool has_changes = text.length > 0;
@@ -165,6 +178,7 @@ static void fill_terminal(struct report *report, const struct diff *diff,
         for (size_t i = 0; i < diff->extra_count[side]; i++)
             add_run(report, &diff->extras[side][i].run, " ");
     }
+    add_about(report, diff);
     report_note(report, TABLE_NORMAL, "%s", "");
     diff_make_totals_table(diff, DIFF_LOOK_TERMINAL, &totals);
     report_table(report, "totals", &totals);

@@ -16,7 +16,7 @@ struct diff_command_options {
     unsigned group_by, only; /* enum diff_group_by; 0 all, 1 ops, 2 zones */
     uint64_t top;
     double threshold, significance;
-    bool all, salvage, ignore_location, ignore_shape;
+    bool all, salvage, ignore_location, ignore_shape, include_warm_up;
     bool against; /* given: the runs after it are B's */
 };
 

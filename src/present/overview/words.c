@@ -137,10 +137,11 @@ void overview_append_left_out(const struct overview *o, struct bytes *what, stru
     } else if (o->source == OVERVIEW_SIGNPOST && o->perf.window != OPS_NONE &&
                o->perf.read_op_count > shown) {
         bytes_append_text(what, format_things(&ops, o->perf.read_op_count - shown, "op"));
-        bytes_append_text(reason, o->perf.options.end_signpost ? "outside of these" : "before that signpost");
+        bytes_append_text(reason, o->perf.has_window_end ? "outside of these" : "before that signpost");
     } else if (o->source == OVERVIEW_SIGNPOST) {
-        bytes_append_text(what, "what is earlier");
-        bytes_append_text(reason, "before that signpost");
+        bool has_end = o->to_ns < trace_get_info(o->trace)->end_ns;
+        bytes_append_text(what, has_end ? "the rest" : "what is earlier");
+        bytes_append_text(reason, has_end ? "outside of that part" : "before that signpost");
     }
 }
 

@@ -115,6 +115,7 @@ static const struct argument diff_arguments[] = {
     {.name = "a_to", .type = ARGUMENT_WHOLE, .help = "End of the window of a, in ns since its start."},
     {.name = "b_from", .type = ARGUMENT_WHOLE, .help = "Begin of the window of b, in ns since its start."},
     {.name = "b_to", .type = ARGUMENT_WHOLE, .help = "End of the window of b, in ns since its start."},
+    WARM_UP_ARGUMENT,
     {.name = "group",
      .type = ARGUMENT_CHOICE,
      .choices = diff_groups,

@@ -22,6 +22,7 @@
 struct compare_side {
     struct serve_trace *st;
     struct query_window window;
+    bool is_asked; /* of the window */
     const struct overview *overview;
 };
 
@@ -30,6 +31,7 @@ struct asked {
     unsigned group_by, only;
     uint64_t top;
     bool is_estimate; /* against a run */
+    bool include_warm_up;
 };
 
 /* --- places by which timelines can be aligned --- */
@@ -186,18 +188,27 @@ static int write_diff(const struct diff *diff, const struct asked *asked, const 
     return is_whole ? 0 : error_no_memory(err, "the difference");
 }
 
-static int compare_runs(const struct asked *asked, struct json *j, struct error *err)
+static int begin_diff(const struct asked *asked, struct diff *diff, struct error *err)
 {
-    struct diff_options options = {
-        .threshold_percent = 2, .alpha_percent = 1, .group_by = (enum diff_group_by)asked->group_by};
-    struct diff_sources sources;
-    struct diff diff;
+    struct diff_options options = {.threshold_percent = 2,
+                                   .alpha_percent = 1,
+                                   .group_by = (enum diff_group_by)asked->group_by,
+                                   .include_warm_up = asked->include_warm_up};
     for (int side = 0; side < DIFF_SIDES; side++) {
         const struct query_window *window = &asked->sides[side].window;
-        options.windows[side] = (struct diff_window){!window->is_whole, window->since_ns, window->until_ns};
+        options.windows[side] =
+            (struct diff_window){asked->sides[side].is_asked, window->since_ns, window->until_ns};
     }
-    diff_begin(&diff, &options);
-    int status = diff_sources_begin(&sources, err);
+    diff_begin(diff, &options);
+    return diff_find_common_opened(diff, asked->sides[DIFF_A].st->trace, asked->sides[DIFF_B].st->trace, err);
+}
+
+static int compare_runs(const struct asked *asked, struct json *j, struct error *err)
+{
+    struct diff_sources sources;
+    struct diff diff;
+    int status = diff_sources_begin(&sources, err), begun = begin_diff(asked, &diff, err);
+    status = status ? status : begun;
     for (int side = 0; side < DIFF_SIDES && !status; side++) {
         const struct serve_trace *st = asked->sides[side].st;
         status = diff_load_opened(&diff, side, st->path, st->trace, &sources, err);
@@ -294,6 +305,41 @@ static int compare_estimate(const struct asked *asked, struct json *j, struct er
     return status;
 }
 
+/* --- which parts --- */
+
+/* The part between signposts, as the overview has it. */
+static int take_own_part(struct compare_side *side, struct error *err)
+{
+    const struct query_window whole = {side->st->start_ns, side->st->end_ns, true};
+    const struct overview *own;
+    int status = serve_trace_overview(side->st, &whole, false, &own, err);
+    if (!status && own->source == OVERVIEW_SIGNPOST)
+        side->window = (struct query_window){own->from_ns, own->to_ns, false};
+    return status;
+}
+
+/* Where nobody asked for a part of a trace, its numbers are about what they are about everywhere. */
+static int choose_windows(struct asked *asked, struct error *err)
+{
+    struct diff diff;
+    if (asked->include_warm_up)
+        return 0;
+    int status = begin_diff(asked, &diff, err);
+    for (int i = 0; i < DIFF_SIDES && !status; i++) {
+        struct compare_side *side = &asked->sides[i];
+        if (side->is_asked)
+            continue;
+        status = diff_find_window_opened(&diff, i, side->st->trace, err);
+        const struct diff_window *found = &diff.runs[i].window;
+        if (!status && found->is_set)
+            side->window = (struct query_window){found->since_ns, found->until_ns, false};
+        else if (!status)
+            status = take_own_part(side, err);
+    }
+    diff_free(&diff);
+    return status;
+}
+
 /* --- the question --- */
 
 static int read_question(const struct query *q, struct asked *asked, struct error *err)
@@ -301,14 +347,21 @@ static int read_question(const struct query *q, struct asked *asked, struct erro
     static const char *const groups[] = {"op", "category", "location", "layer", NULL};
     static const char *const kinds[] = {"all", "ops", "zones", NULL};
     static const char *const names[DIFF_SIDES][2] = {{"a_from", "a_to"}, {"b_from", "b_to"}};
+    static const char *const warm_ups[] = {"leave-out", "include", NULL};
+    unsigned warm_up = 0;
     int status = query_choice(q, "group", groups, &asked->group_by, err);
+    if (!status)
+        status = query_choice(q, "warmup", warm_ups, &warm_up, err);
+    asked->include_warm_up = warm_up == 1;
     if (!status)
         status = query_choice(q, "only", kinds, &asked->only, err);
     if (!status)
         status = query_unsigned(q, "top", ROWS_MOST, &asked->top, err);
-    for (int side = 0; side < DIFF_SIDES && !status; side++)
-        status = query_window_of(q, asked->sides[side].st, names[side][0], names[side][1],
-                                 &asked->sides[side].window, err);
+    for (int i = 0; i < DIFF_SIDES && !status; i++) {
+        struct compare_side *side = &asked->sides[i];
+        status = query_window_of(q, side->st, names[i][0], names[i][1], &side->window, err);
+        side->is_asked = query_text(q, names[i][0]) || query_text(q, names[i][1]);
+    }
     asked->top = asked->top ? asked->top : 1; /* 0 would be no limit */
     return status;
 }
@@ -334,7 +387,8 @@ static int add_sides(struct asked *asked, struct json *j, struct error *err)
     enum overview_kind kinds[DIFF_SIDES];
     for (int i = 0; i < DIFF_SIDES; i++) {
         struct compare_side *side = &asked->sides[i];
-        int status = serve_trace_overview(side->st, &side->window, true, &side->overview, err);
+        int status =
+            serve_trace_overview(side->st, &side->window, side->window.is_whole, &side->overview, err);
         if (status)
             return status;
         kinds[i] = side->overview->kind;
@@ -381,6 +435,8 @@ int query_compare(struct serve_trace *a, struct serve_trace *b, const struct que
 {
     struct asked asked = {.sides = {{.st = a}, {.st = b}}, .top = ROWS_SHOWN};
     int status = read_question(q, &asked, err);
+    if (!status)
+        status = choose_windows(&asked, err);
     return status ? status : answer(&asked, NULL, out, err);
 }
 
@@ -391,5 +447,12 @@ int query_compare_made(struct serve_trace *a, struct serve_trace *b, const struc
                                     {.st = b, .window = {b->start_ns, b->end_ns, true}}},
                           .only = made->only,
                           .top = ROWS_SHOWN};
+    for (int side = 0; side < DIFF_SIDES && made->diff; side++) {
+        const struct diff_window *window = &made->diff->runs[side].window;
+        uint64_t end = asked.sides[side].st->end_ns;
+        if (window->is_set)
+            asked.sides[side].window = (struct query_window){
+                window->since_ns, window->until_ns < end ? window->until_ns : end, false};
+    }
     return answer(&asked, made, out, err);
 }
