@@ -350,13 +350,13 @@ const struct command command_check = {
     .summary = "Fail when a run is slower than a baseline or over its budgets",
     .usage = (const char *const[]){"[options] [--baseline A]... B...", NULL},
     .description =
-        "Compares B with a baseline as opscope diff does, without start-up and warm-up, and fails when a metric grew by "
-        "more than --max-regress. A "
-        "growth that is no more than noise does not fail, and the result says so: of totals and ops when the 99 % "
-        "interval of the change, from the spread of equal ops in the runs, reaches down to 0; of zones when the "
-        "rank-sum test over the durations finds no difference at 1 %. Where nothing is repeated the limit alone "
-        "decides. Of steps it is noise unless the rank-sum test is sure and those of B take longer than those of A in 19 "
-        "of 20 pairs, or three times as long. With several runs of either side it is the spread from run to run that counts: the 99 % interval of "
+        "Compares B with a baseline as opscope diff does, without start-up and warm-up, and fails when a metric grew "
+        "by more than --max-regress. A growth that is no more than noise does not fail, and the result says so: of "
+        "steps unless the rank-sum test is sure and those of B take longer than those of A in 19 of 20 pairs, or "
+        "three times as long; of totals and ops when the 99 % interval of the change, from the spread of equal ops in "
+        "the runs, reaches down to 0; of zones when the rank-sum test over the durations finds no difference at 1 %. "
+        "Where nothing is repeated the limit alone decides. With several runs of either side it is the spread from "
+        "run to run that counts: the 99 % interval of "
         "Student's t-test, and for zones the rank-sum test over the runs' medians.\n"
         "\n"
         "Budgets are limits of the run by itself, all of it. They live in the project's opscope.toml:\n"

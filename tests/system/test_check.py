@@ -228,7 +228,7 @@ class Steps(Gate):
     def test_says_what_was_left_out(self):
         a, b = self.pair(training(20, first_ms=(400,)), training(20, first_ms=(400, 250)))
         done = self.check("-b", a, b, "--json")
-        self.assertEqual(done.json()["about"], "about: steps 4 to 15; left out: start-up 7.00 s, steps 2 to 3 as warm-up")
+        self.assertEqual(done.json()["about"], "about: steps 3 to 14; left out: start-up 7.00 s, steps 1 to 2 as warm-up")
         self.assertIn("left out: start-up 7.00 s", self.check("-b", a, b).stdout)
         self.assertIsNone(self.check("-b", a, b, "--json", "--include-warm-up").json()["about"])
         found = self.opscope_json("diff", a, b, "--json", "--all")
@@ -241,8 +241,8 @@ class Steps(Gate):
         self.assertNotIn("import torch", {row["name"] for row in found["rows"]})
         # The summary's and the report's window is the same, as far as one run decides it.
         own = self.opscope_json("summary", b, "--json")
-        self.assertIn("steps 4 to 15", str(own))
-        self.assertIn("step 4 to 15", self.opscope("report", b).stderr)
+        self.assertIn("steps 3 to 14", str(own))
+        self.assertIn("step 3 to 14", self.opscope("report", b).stderr)
 
     def test_metrics_that_can_be_chosen(self):
         a, b = self.pair(training(20), training(20, 4))

@@ -83,7 +83,7 @@ class Compare(ServerCase):
         answer = self.compare()
         self.assertEqual([(answer[side]["from"], answer[side]["to"]) for side in "ab"][1], (own["window"]["from"], own["window"]["to"]))
         self.assertEqual((answer["diff"]["basis"], answer["diff"]["a_steps"], answer["diff"]["b_steps"]), ("step", 12, 12))
-        self.assertEqual(answer["diff"]["about"], "about: steps 4 to 15; left out: start-up 7.00 s, steps 2 to 3 as warm-up")
+        self.assertEqual(answer["diff"]["about"], "about: steps 3 to 14; left out: start-up 7.00 s, steps 1 to 2 as warm-up")
         sentence = "".join(part["text"] for part in answer["sentence"])
         found = re.fullmatch(r"A step takes (.*) ms instead of (.*) ms: \+(.*) ms \(\+50% ± .*\); device \+.*, gaps \+.*\.", sentence)
         self.assertTrue(found, sentence)

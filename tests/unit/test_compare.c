@@ -77,8 +77,10 @@ static void test_rows_and_steps(void **state)
     const char *text = bytes_text(&out);
     assert_non_null(strstr(text, "\"basis\": \"own time of zones\""));
     /* What inner gained, outer lost of its own time. */
-    assert_non_null(strstr(text, "\"name\": \"inner\", \"gap\": false, \"change_ns\": 2000}"));
-    assert_non_null(strstr(text, "\"name\": \"outer\", \"gap\": false, \"change_ns\": -2000}"));
+    assert_non_null(
+        strstr(text, "\"name\": \"inner\", \"gap\": false, \"noise\": false, \"change_ns\": 2000}"));
+    assert_non_null(
+        strstr(text, "\"name\": \"outer\", \"gap\": false, \"noise\": true, \"change_ns\": -2000}"));
     assert_non_null(strstr(text, "\"a_total_ns\": 1000, \"b_total_ns\": 3000"));
     assert_non_null(strstr(text, "\"state\": \"slower\", \"name\": \"inner\""));
     assert_non_null(strstr(text, "B takes as long as A, "));

@@ -70,8 +70,8 @@ struct check_zone {
     uint64_t count, total_ns, sum_ns, max_ns, p50_ns, p99_ns;
 };
 
-/* Both are finished; without a baseline their side A is empty. `whole` is of the whole runs: for budgets, and for a zone
- * or an op that is not in the part that is compared. The same as `diff` where that is all. -ENOMEM. */
+/* Both are finished; without a baseline their side A is empty. `whole` is of the whole runs: for budgets, and for zones
+ * and ops that are not in the part that is compared. The same as `diff` where that is all. -ENOMEM. */
 int check_rule_apply(const struct diff *diff, const struct diff *whole, bool has_baseline,
                      const struct check_zone *zones, size_t zone_count, const struct check_rule *rule,
                      struct check_result *result, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which part of each run is compared: the one that was asked for, else that of analyze/window.h. Where both have steps,
- * these are the ones that both have by their numbers: one run may have called a step more its warm-up than the other. */
+ * these are the ones that both have by their numbers: one run may have had one more step as its warm-up. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
