@@ -222,9 +222,9 @@ class Report(harness.TestCase):
         self.assertIn("3 x CopyDeviceOperation, the costliest id 2", text)
         self.assertIn(f"DRAM {costly['dram_percent']:.1f} % of 288 GB/s", text)
         page = self.page_of("a.csv")
-        line = next(line for line in page.chosen("overview")["advice"] if "CopyDeviceOperation" in line["text"] + line["evidence"])
-        self.assertIn("id 2 takes 900.000 us", line["evidence"])
-        self.assertIn(f"DRAM {costly['dram_percent']:.1f} %", line["evidence"])
+        line = next(line for line in page.chosen("overview")["advice"] if "CopyDeviceOperation" in line["text"] + line["because"])
+        self.assertIn("id 2 takes 900.000 us", line["because"])
+        self.assertIn(f"DRAM {costly['dram_percent']:.1f} %", line["because"])
 
     def test_gaps_that_are_nearly_everything(self):
         """A first iteration: the ops are ranked among themselves, times have units that fit."""

@@ -149,7 +149,7 @@ class Answers(ServerCase):
         self.serve(self.small_trace())
         found = self.get(f"/api/t/0/find?name={self.names()['inner'][0]}")
         self.assertEqual((found["count"], found["total"], found["min"], found["max"]), (2, 300, 100, 200))
-        self.assertEqual([(c["start"], c["duration"]) for c in found["calls"]], [(100, 200), (500, 100)])
+        self.assertEqual([(c["start"], c["end"]) for c in found["calls"]], [(100, 300), (500, 600)])
         self.assertEqual(sum(b["count"] for b in found["histogram"]), 2)
         self.get("/api/t/0/find?name=99999", 404)
         self.get("/api/t/0/find", 400)

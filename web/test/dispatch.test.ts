@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atRank, binsOf } from "../src/model/bins";
+import { binsOf } from "../src/model/bins";
 import { expectedNs, gateText, notesOf, rowsOf, sentenceOf, verdictCounts, type Dispatch, type DispatchOp, type GateRow, type Verdict } from "../src/model/dispatch";
 
 const plain = (text: string) => text.replace(/\u00a0/g, " ");
@@ -60,14 +60,4 @@ test("bins hold every value once", () => {
         assert.equal(binsOf(values, 8).reduce((sum, bin) => sum + bin.count, 0), values.length);
     }
     assert.deepEqual(binsOf([], 8), []);
-});
-
-test("a percentile is one of the longest, where the list reaches so far", () => {
-    const longest = [100, 99, 98, 97];
-    assert.equal(atRank(longest, 100, 0.99), 99);
-    assert.equal(atRank(longest, 100, 1), 100);
-    assert.equal(atRank(longest, 100, 0.5), undefined);
-    assert.equal(atRank(longest, 4, 0.5), 98);
-    assert.equal(atRank(longest, 4, 0), 97);
-    assert.equal(atRank([], 0, 0.5), undefined);
 });

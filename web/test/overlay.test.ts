@@ -26,8 +26,9 @@ test("a box is found by lane and time, with a little reach", () => {
 });
 
 test("boxes and the runs that they foretell", () => {
-    assert.equal(boxOfRun(data, 7, 900), 0);
-    assert.equal(boxOfRun(data, 8, 900), -1);
+    assert.equal(boxOfRun(data, { track: 7, lane: 0, start: 900 }), 0);
+    assert.equal(boxOfRun(data, { track: 8, lane: 0, start: 900 }), -1);
+    assert.equal(boxOfRun(data, { track: 7, lane: 1, start: 900 }), -1, "another run that begins then");
     assert.equal(runOfBox(data, 0)?.start, 100);
     assert.equal(runOfBox(data, 1), null);
     assert.equal(runOfBox(data, 2), null, "not measured");

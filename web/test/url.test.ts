@@ -5,10 +5,11 @@ import { emptyState, parseUrl, writeTime, writeUrl, type Selection } from "../sr
 
 test("a link reads back as what it was written from", () => {
     const selections: Selection[] = [
-        { kind: "zone", track: 7, depth: 3, start: 303_778_123 }, { kind: "run", track: 9, lane: 1, start: 5 }, { kind: "gap", track: 2, start: 0 },
+        { kind: "zone", track: 7, depth: 3, start: 303_778_123, end: 303_779_000 }, { kind: "run", track: 9, lane: 1, start: 5, end: 5 }, { kind: "gap", track: 2, start: 0, end: 12 },
+        { kind: "moment", time: 77, track: 3 }, { kind: "moment", time: 0, track: null },
         { kind: "range", from: 1_000, to: 2_500_000 }, { kind: "range", from: 1, to: 2, other: { from: 5_000, to: 9_000 } }, { kind: "name", name: "a&b=c #<x>\u202e:1" }, { kind: "op", name: "mm 8192×1280" },
         { kind: "part", key: "idle_host_working" }, { kind: "advice", index: 2 }, { kind: "lost" },
-        { kind: "diff", key: "op a&b=c x:1 [1 x 2]" }, { kind: "set", items: [{ kind: "zone", track: 7, depth: 3, start: 5 }, { kind: "run", track: 9, lane: 1, start: 6 }, { kind: "gap", track: 2, start: 0 }] },
+        { kind: "diff", key: "op a&b=c x:1 [1 x 2]" }, { kind: "set", items: [{ kind: "zone", track: 7, depth: 3, start: 5, end: 8 }, { kind: "run", track: 9, lane: 1, start: 6, end: 7 }, { kind: "gap", track: 2, start: 0, end: 1 }] },
     ];
     for (const selection of selections) {
         const state = {
@@ -40,4 +41,9 @@ test("where few tracks are shown the link names these", () => {
     assert.equal(writeUrl(state), "#overview&only=t3,t900");
     assert.deepEqual(parseUrl(writeUrl(state)).state, state);
     assert.deepEqual(parseUrl("#overview&colours=pink").ignored, ["colours=pink"]);
+});
+
+test("a link of an earlier version has the start of a place alone", () => {
+    assert.deepEqual(parseUrl("#timeline&sel=run:t9:1:5").state.selection, { kind: "run", track: 9, lane: 1, start: 5, end: 5 });
+    assert.deepEqual(parseUrl("#timeline&sel=gap:t2:9..4").state.selection, { kind: "gap", track: 2, start: 9, end: 9 }, "an end before the start is none");
 });

@@ -111,11 +111,15 @@ struct overview_ops {
     size_t count;
 };
 
-/* Where a run is in the trace. */
+/* Where a run is in the trace, or the call of an op that no device ran. Several runs of a track may begin at one time:
+ * the lane tells them apart. Who draws them gives them lanes (overview_set_lanes). */
 struct overview_place {
-    uint32_t track;    /* TRACE_NONE: not known */
-    uint64_t start_ns; /* UINT64_MAX */
+    uint32_t track;            /* TRACE_NONE: not known */
+    uint32_t lane;             /* OVERVIEW_NO_LANE: not known, or no run of a device */
+    uint64_t start_ns, end_ns; /* UINT64_MAX */
+    bool is_call;              /* on the host */
 };
+#define OVERVIEW_NO_LANE UINT32_MAX
 
 enum overview_group { OVERVIEW_BY_SHAPE, OVERVIEW_BY_OP, OVERVIEW_BY_KIND, OVERVIEW_BY_NOTHING };
 
@@ -186,8 +190,25 @@ void overview_ops_free(struct overview_ops *groups);
 uint32_t *overview_rows_of(const struct overview *overview, enum overview_group by, const char *name,
                            size_t *count);
 
-/* Of a row of the report: where its run is, else its call. */
+/* Of a row of the report: where its run is, else its call. What the CPU computed is where it was called: its runs are
+ * its own time, put in order. */
 struct overview_place overview_place_of(const struct overview *overview, const struct perf_row *row);
+/* Asks for the lane of each run: `find` says where one of this name begins on its track, and when it ends there. */
+typedef bool overview_find_lane(const void *context, const char *name, struct overview_place *place);
+void overview_set_lanes(struct overview *overview, overview_find_lane *find, const void *context);
+/* What a run that is drawn at a place is in the tables. Its time there need not be that from its first tick to its
+ * last: a table may count its kernel alone, several kernels of a call together, or the mean of several devices. */
+struct overview_counted {
+    double ns;        /* NaN: the tables do not have it */
+    uint32_t name;    /* text of the ops; OPS_NONE: no row of this window begins with this run */
+    uint32_t kernels; /* together */
+    bool is_averaged; /* over devices */
+};
+struct overview_counted overview_find_counted(const struct overview *overview,
+                                              const struct overview_place *place);
+/* The gap that ends where a place begins; NULL. */
+const struct overview_gap *overview_gap_before(const struct overview *overview,
+                                               const struct overview_place *place);
 uint64_t overview_part_ns(const struct overview *overview, enum overview_key key); /* 0 where there is none */
 
 #endif

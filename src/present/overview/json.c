@@ -210,11 +210,42 @@ static void write_gaps(struct json *json, const struct overview *o)
     json_end(json);
 }
 
+/* Members of a place; `name` is what the tables call what is there. */
+static void write_place_of(const struct overview *o, const char *kind, const struct overview_place *place,
+                           const char *name, struct json *json)
+{
+    bool is_known = place->track != TRACE_NONE;
+    json_member_text(json, "kind", is_known ? kind : NULL);
+    member_id(json, "track", place->track);
+    member_id(json, "lane", place->lane);
+    member_time(json, "start", o, is_known ? place->start_ns : UINT64_MAX);
+    member_time(json, "end", o, is_known ? place->end_ns : UINT64_MAX);
+    json_member_text(json, "name", name);
+}
+
 void overview_write_row_place(const struct overview *o, uint32_t row, struct json *json)
 {
-    struct overview_place place = overview_place_of(o, perf_at(&o->perf, row));
-    member_id(json, "track", place.track);
-    member_time(json, "start", o, place.start_ns);
+    const struct perf_row *about = perf_at(&o->perf, row);
+    struct overview_place place = overview_place_of(o, about);
+    write_place_of(o, place.is_call ? "call" : "run", &place,
+                   perf_text(&o->perf, perf_work_of(&o->perf, about)->shown), json);
+}
+
+/* What a line of advice rests on most: of gaps the longest one, else the run that would save most. */
+static void write_evidence(const struct overview *o, const struct perf_advice *advice, struct json *json)
+{
+    struct overview_place place = overview_place_of(o, perf_at(&o->perf, advice->row));
+    const struct overview_gap *gap = advice->rule == PERF_RULE_GAP ? overview_gap_before(o, &place) : NULL;
+    json_object(json, JSON_INLINE);
+    if (gap) {
+        place.lane = OVERVIEW_NO_LANE;
+        place.start_ns = gap->start_ns;
+        place.end_ns = gap->start_ns + gap->duration_ns;
+        write_place_of(o, "gap", &place, perf_text(&o->perf, gap->before), json);
+    } else {
+        overview_write_row_place(o, advice->row, json);
+    }
+    json_end(json);
 }
 
 static void write_advice(struct json *json, const struct overview *o)
@@ -223,17 +254,18 @@ static void write_advice(struct json *json, const struct overview *o)
     json_array(json, JSON_LINES);
     for (size_t i = 0; i < overview_advice_count(o); i++) {
         const struct perf_advice *advice = &o->perf.advice[i];
-        struct bytes text = {0}, evidence = {0};
-        overview_append_advice(o, i, &text, &evidence);
-        json_object(json, JSON_INLINE);
+        struct bytes text = {0}, because = {0};
+        overview_append_advice(o, i, &text, &because);
+        json_object(json, JSON_LINES);
         member_bytes(json, "text", &text);
-        member_bytes(json, "evidence", &evidence);
+        member_bytes(json, "because", &because);
         json_member_real(json, "gain_ns", round(overview_gain_us(o, i) * 1000));
-        overview_write_row_place(o, advice->row, json);
         json_member_text(json, "rule", perf_rules[advice->rule].name);
+        json_key(json, "evidence");
+        write_evidence(o, advice, json);
         json_end(json);
         bytes_free(&text);
-        bytes_free(&evidence);
+        bytes_free(&because);
     }
     json_end(json);
 }

@@ -86,7 +86,7 @@ void overview_append_advice(const struct overview *overview, size_t i, struct by
 
 void overview_write_json(const struct overview *overview, struct json *json); /* members of an object */
 void overview_write_gap(const struct overview *overview, const struct overview_gap *gap, struct json *json);
-/* Members "track" and "start" of a row of the report's table. */
+/* Members of a place ("kind", "track", "lane", "start", "end", "name"): that of a row of the report's table. */
 void overview_write_row_place(const struct overview *overview, uint32_t row, struct json *json);
 /* Members "text" (the location), "file", "line" and "function"; null where it names no line, or no zone is there. */
 void overview_write_launch(const struct trace *trace, const char *location, struct json *json);

@@ -194,7 +194,7 @@ static int put_answer(struct find *f, uint32_t name, struct bytes *out, struct e
         json_member_unsigned(&j, "track", f->calls[i].track);
         json_member_unsigned(&j, "depth", f->calls[i].depth);
         json_member_unsigned(&j, "start", serve_since(f->st, f->calls[i].start));
-        json_member_unsigned(&j, "duration", f->calls[i].duration);
+        json_member_unsigned(&j, "end", serve_since(f->st, f->calls[i].start) + f->calls[i].duration);
         json_end(&j);
     }
     json_end(&j);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "serve/query/query.h"
 
 #define LAUNCHED_LIMIT 64u
@@ -55,29 +56,21 @@ static int find_calls(struct serve_trace *st, uint32_t track, const struct query
     return status;
 }
 
-static unsigned lane_of(const struct serve_trace *st, const struct trace_run *run, uint64_t start)
-{
-    const struct run_track *rt = run_index_find(&st->runs, run->track);
-    for (unsigned lane = 0, found; rt && lane < rt->lane_count; lane++) {
-        const struct node *node = run_track_find(rt, start, lane, &found);
-        if (node && node->start == start && node->name == run->name)
-            return lane;
-    }
-    return 0;
-}
-
 static void put_run(struct json *j, const struct serve_trace *st, const struct trace_run *run)
 {
     const struct trace_track *track = trace_get_track(st->trace, run->track);
+    const struct run_track *rt = run_index_find(&st->runs, run->track);
     uint64_t start = trace_host_ns(st->trace, track->clock, run->start);
-    uint64_t end = trace_host_ns(st->trace, track->clock, run->start + run->duration);
-    unsigned lane = lane_of(st, run, start);
+    uint64_t end = trace_host_ns(st->trace, track->clock, saturating_add_u64(run->start, run->duration));
+    unsigned lane = 0;
+    if (rt)
+        run_track_find_start(rt, st->trace, start, end, trace_get_name(st->trace, run->name)->name, &lane);
     json_object(j, JSON_INLINE);
     json_member_unsigned(j, "name", run->name);
     json_member_unsigned(j, "track", run->track);
     json_member_unsigned(j, "lane", lane);
     json_member_unsigned(j, "start", serve_since(st, start));
-    json_member_unsigned(j, "duration", end > start ? end - start : 0);
+    json_member_unsigned(j, "end", serve_since(st, end > start ? end : start));
     json_end(j);
 }
 

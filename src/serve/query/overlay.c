@@ -135,23 +135,11 @@ static bool make_boxes(struct overlay *o)
 /* --- what was measured --- */
 
 /* The lane on which the page draws the run that begins then. */
-static uint32_t lane_of(const struct serve_trace *st, uint32_t track, uint64_t start)
+static uint32_t lane_of(const struct serve_trace *st, uint32_t track, uint64_t start, uint64_t end)
 {
     const struct run_track *rt = run_index_find(&st->runs, track);
-    for (unsigned lane = 0; rt && lane < rt->lane_count; lane++) {
-        const struct node *runs = rt->lanes[lane].runs;
-        size_t low = 0, high = rt->lanes[lane].count;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (runs[middle].start < start)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low < rt->lanes[lane].count && runs[low].start == start)
-            return lane;
-    }
-    return UINT32_MAX;
+    unsigned lane = 0;
+    return rt && run_track_find_start(rt, st->trace, start, end, "", &lane) ? lane : UINT32_MAX;
 }
 
 static bool join(struct overlay *o, const struct timeline_unit *unit, bool is_beside)
@@ -167,7 +155,7 @@ static bool join(struct overlay *o, const struct timeline_unit *unit, bool is_be
                           .start = unit_ns(&o->measured, o->run, unit->source, unit->start),
                           .end = unit_ns(&o->measured, o->run, unit->source, unit->end),
                           .is_beside = is_beside};
-    place.lane = lane_of(o->run, place.track, place.start);
+    place.lane = lane_of(o->run, place.track, place.start, place.end);
     o->places[o->place_count++] = place;
     o->joined[pair]++;
     if (place.track < trace_track_count(o->run->trace))

@@ -2,6 +2,7 @@
 /* Where the time went: the overview of a window, its gaps, its ops, their roofline, their report. The figures are those
  * of `opscope summary`. Overviews are kept, since the page asks for all of them of one window. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,20 @@ static bool is_own(const struct query_window *window, bool include_warm_up)
     return window->is_whole && !include_warm_up;
 }
 
+static bool find_lane(const void *context, const char *name, struct overview_place *place)
+{
+    const struct serve_trace *st = context;
+    const struct run_track *rt = run_index_find(&st->runs, place->track);
+    unsigned lane = 0;
+    const struct node *node =
+        rt ? run_track_find_start(rt, st->trace, place->start_ns, place->end_ns, name, &lane) : NULL;
+    if (!node)
+        return false;
+    place->lane = lane;
+    place->end_ns = node->end;
+    return true;
+}
+
 static int make(struct serve_trace *st, const struct query_window *window, bool include_warm_up,
                 struct error *err)
 {
@@ -61,6 +76,7 @@ static int make(struct serve_trace *st, const struct query_window *window, bool 
         serve_overview_free(kept);
         return status;
     }
+    overview_set_lanes(&kept->loaded.overview, find_lane, st);
     *place = kept;
     return 0;
 }
@@ -90,14 +106,51 @@ int serve_trace_overview(struct serve_trace *st, const struct query_window *wind
     return status;
 }
 
-int serve_trace_location(struct serve_trace *st, uint32_t process, uint64_t call, const char **location,
-                         struct error *err)
+/* Some overview: what it says of single runs and calls is the same in all. */
+static int any_overview(struct serve_trace *st, const struct serve_overview **kept, struct error *err)
 {
     const struct query_window whole = {.since_ns = st->start_ns, .until_ns = st->end_ns, .is_whole = true};
     int status = st->own_overview || st->overview ? 0 : make(st, &whole, false, err);
+    if (!status)
+        *kept = st->own_overview ? st->own_overview : st->overview;
+    return status;
+}
+
+/* What a run is in the tables: of the window that was chosen, else of the one that was asked for last. */
+void serve_trace_put_counted(struct serve_trace *st, uint32_t track, unsigned lane, const struct node *run,
+                             struct json *j)
+{
+    const struct overview_place place = {
+        .track = track, .lane = lane, .start_ns = run->start, .end_ns = run->end};
+    const struct serve_overview *kept;
+    struct error ignored = {0};
+    json_key(j, "counted");
+    if (any_overview(st, &kept, &ignored) != 0) { /* where there can be none, the answer says why */
+        json_null(j);
+        return;
+    }
+    struct overview_counted counted = overview_find_counted(&kept->loaded.overview, &place);
+    if (counted.name == OPS_NONE && st->own_overview && st->overview) {
+        kept = st->overview;
+        counted = overview_find_counted(&kept->loaded.overview, &place);
+    }
+    json_object(j, JSON_INLINE);
+    json_member_real(j, "ns", round(counted.ns));
+    json_member_text(j, "name",
+                     counted.name == OPS_NONE ? NULL : ops_get_text(&kept->loaded.ops, counted.name));
+    json_member_unsigned(j, "kernels", counted.kernels);
+    json_member_bool(j, "averaged", counted.is_averaged);
+    json_end(j);
+}
+
+int serve_trace_location(struct serve_trace *st, uint32_t process, uint64_t call, const char **location,
+                         struct error *err)
+{
+    const struct serve_overview *kept;
+    int status = any_overview(st, &kept, err);
     if (status)
         return status;
-    const struct ops *ops = &(st->own_overview ? st->own_overview : st->overview)->loaded.ops;
+    const struct ops *ops = &kept->loaded.ops;
     *location = NULL;
     for (size_t i = 0; i < ops->call_count; i++) {
         if (ops->calls[i].number != call || ops->calls[i].process != process)
@@ -234,7 +287,7 @@ static int put_op(struct json *j, const struct overview *overview, enum overview
     for (size_t i = 0; i < count && i < limit; i++) {
         json_object(j, JSON_INLINE);
         overview_write_row_place(overview, rows[i], j);
-        json_member_real(j, "duration", perf_time_us(perf_at(&overview->perf, rows[i])) * 1000);
+        json_member_real(j, "duration", round(perf_time_us(perf_at(&overview->perf, rows[i])) * 1000));
         json_end(j);
     }
     json_end(j);

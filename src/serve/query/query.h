@@ -149,6 +149,10 @@ int query_overview_asked(struct serve_trace *st, const struct query *q, const st
 int serve_trace_location(struct serve_trace *st, uint32_t process, uint64_t call, const char **location,
                          struct error *err);
 
+/* The member "counted" of a run: what the tables of ops say of it. */
+void serve_trace_put_counted(struct serve_trace *st, uint32_t track, unsigned lane, const struct node *run,
+                             struct json *j);
+
 /* Statistics by name of a window, in st->stats; the last ones are kept. */
 int serve_trace_stats(struct serve_trace *st, const struct query_window *window, struct error *err);
 /* Those of the last ones, by their own time; the caller frees the list. NULL: no memory. */

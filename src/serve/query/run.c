@@ -206,6 +206,7 @@ int query_run(struct serve_trace *st, const struct query *q, struct bytes *out, 
     json_member_unsigned(&j, "lane", lane);
     json_member_unsigned(&j, "start", serve_since(st, node->start));
     json_member_unsigned(&j, "duration", node->end - node->start);
+    serve_trace_put_counted(st, track, lane, node, &j);
     put_gap(&j, st, rt, node->start);
     status = put_run(&j, st, track, node, err);
     if (!status)

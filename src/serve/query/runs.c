@@ -277,21 +277,54 @@ const struct run_track *run_index_find(const struct run_index *index, uint32_t t
     return place == MAP_NONE ? NULL : &index->tracks[place];
 }
 
+/* How many runs of a lane begin at or before a time. */
+static size_t runs_until(const struct run_lane *lane, uint64_t at)
+{
+    size_t low = 0, high = lane->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lane->runs[middle].start <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+const struct node *run_track_find_start(const struct run_track *rt, const struct trace *trace, uint64_t start,
+                                        uint64_t end, const char *name, unsigned *lane)
+{
+    const struct node *best = NULL;
+    bool is_best_named = false;
+    for (unsigned l = 0; l < rt->lane_count; l++) {
+        const struct run_lane *on = &rt->lanes[l];
+        for (size_t i = runs_until(on, start); i && on->runs[i - 1].start == start; i--) {
+            const struct node *node = &on->runs[i - 1];
+            bool is_named = strcmp(trace_get_name(trace, node->name)->name, name) == 0;
+            uint64_t off = apart(node->end, end), least = best ? apart(best->end, end) : UINT64_MAX;
+            if (best && (off > least || (off == least && is_named <= is_best_named)))
+                continue;
+            best = node;
+            is_best_named = is_named;
+            *lane = l;
+        }
+    }
+    return best;
+}
+
 const struct node *run_track_find(const struct run_track *rt, uint64_t at, uint64_t wanted_lane,
                                   unsigned *lane)
 {
     for (*lane = 0; *lane < rt->lane_count; (*lane)++) {
         const struct run_lane *l = &rt->lanes[*lane];
-        size_t low = 0, high = l->count;
-        while (low < high) { /* the first that begins after the moment */
-            size_t middle = low + (high - low) / 2;
-            if (l->runs[middle].start <= at)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low && l->runs[low - 1].end >= at && (wanted_lane == UINT64_MAX || wanted_lane == *lane))
-            return &l->runs[low - 1];
+        size_t count = runs_until(l, at);
+        if (count && l->runs[count - 1].end >= at && (wanted_lane == UINT64_MAX || wanted_lane == *lane))
+            return &l->runs[count - 1];
     }
     return NULL;
 }

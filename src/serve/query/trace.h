@@ -60,6 +60,9 @@ int run_index_make(struct run_index *index, struct trace *trace, const struct ma
                    struct error *err);
 void run_index_free(struct run_index *index);
 const struct run_track *run_index_find(const struct run_index *index, uint32_t track); /* NULL */
+/* The run that begins then and ends as near to `end` as one does; of several, one of this name. NULL: none does. */
+const struct node *run_track_find_start(const struct run_track *rt, const struct trace *trace, uint64_t start,
+                                        uint64_t end, const char *name, unsigned *lane);
 /* The run that contains the moment, in the lowest lane or in the one that is wanted (UINT64_MAX: any); NULL. */
 const struct node *run_track_find(const struct run_track *rt, uint64_t at, uint64_t wanted_lane,
                                   unsigned *lane);

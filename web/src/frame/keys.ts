@@ -73,7 +73,7 @@ function stepDepth(down: boolean): void {
     const time = down ? chosen.start - 1 : chosen.start + 1;
     const hit = stage.neighbour(place.row, place.node, time, down, null);
     const next = hit && selectionOf(hit);
-    if (next?.kind !== "zone" || (down && next.start >= (chosen.end ?? Infinity))) return;
+    if (next?.kind !== "zone" || (down && next.start >= chosen.end)) return;
     state.select(next, { reveal: true });
 }
 
@@ -130,7 +130,7 @@ function follow(forward: boolean): void {
     const chosen = state.selection.peek();
     const data = currentOverlay();
     const run = data && forward && chosen?.kind === "estimate" ? runOfBox(data, chosen.index) : null;
-    const index = data && !forward && chosen?.kind === "run" ? boxOfRun(data, chosen.track, chosen.start) : -1;
+    const index = data && !forward && chosen?.kind === "run" ? boxOfRun(data, chosen) : -1;
     if (run && run.lane !== null) state.select({ kind: "run", track: run.track, lane: run.lane, start: run.start, end: run.end }, { reveal: true });
     else if (index >= 0) state.select({ kind: "estimate", index });
     else followFlow(forward);
@@ -203,7 +203,7 @@ async function stepHit(forward: boolean): Promise<void> {
     if (!call) return;
     const place = `${group(sorted.indexOf(call) + 1)} of ${group(count)}`;
     state.spoken.value = place;
-    state.select({ kind: "zone", track: call.track, depth: call.depth, start: call.start, end: call.start + call.duration, name: id }, { reveal: true });
+    state.select({ kind: "zone", track: call.track, depth: call.depth, start: call.start, end: call.end, name: id }, { reveal: true });
     state.hitPlace.value = place;
     state.hits.value = sorted.map((one) => one.start);
 }

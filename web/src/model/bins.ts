@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values in bins, for histograms; and which of the longest stands for a percentile.
+// Values in bins, for histograms.
 
 export interface Bin {
     from: number;
@@ -20,9 +20,4 @@ export function binsOf(values: readonly number[], count: number): Bin[] {
         (bins[Math.min(count - 1, Math.floor(share * count))] as Bin).count++;
     }
     return bins;
-}
-
-/** Of a list that begins with the longest of `count`: the one at a percentile (nearest rank), where the list reaches so far. */
-export function atRank<T>(longestFirst: readonly T[], count: number, share: number): T | undefined {
-    return count > 0 ? longestFirst[count - Math.max(1, Math.ceil(share * count))] : undefined;
 }

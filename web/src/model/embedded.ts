@@ -351,8 +351,9 @@ export class Embedded {
         const track = numberOf(given, "track", 0);
         const time = numberOf(given, "at", 0);
         const lane = numberOf(given, "lane", -1);
-        const found = this.json<RunDetail[]>("runs").find((run) =>
+        const there = this.json<RunDetail[]>("runs").filter((run) =>
             run.track === track && (lane < 0 || run.lane === lane) && run.start <= time && run.start + run.duration >= time);
+        const found = there.find((run) => run.start === time) ?? there.at(-1); // rather than one that ends then
         if (!found) throw new NotHere(`The details of this run are not in this file: ${ELSEWHERE}`);
         return found;
     }
@@ -364,7 +365,7 @@ export class Embedded {
         const runs = all.filter(({ op }) => op && op.track === track && op.start !== null && op.start >= from && op.start < to);
         runs.sort((a, b) => a.track - b.track || a.start - b.start);
         return {
-            runs: runs.slice(0, limit).map(({ name, track: on, lane, start, duration: length }) => ({ name: name ?? -1, track: on, lane, start, duration: length })),
+            runs: runs.slice(0, limit).map(({ name, track: on, lane, start, duration: length }) => ({ name: name ?? -1, track: on, lane, start, end: start + length })),
             count: runs.length, calls: new Set(runs.map(({ op }) => op?.call)).size,
         };
     }
@@ -389,12 +390,12 @@ export class Embedded {
         this.visit(from, to, (section, at, start, end) => {
             if (!same.has(section.name[at] as number)) return;
             const since = section.start[at] as number;
-            calls.push({ track: section.track, depth: section.depth, start: since, duration: (section.end[at] as number) - since });
+            calls.push({ track: section.track, depth: section.depth, start: since, end: section.end[at] as number });
             lengths.push(end - start);
             self += end - start - this.children(section.track, section.depth, start, end).inside;
         });
         lengths.sort((a, b) => a - b);
-        calls.sort((a, b) => b.duration - a.duration || a.start - b.start);
+        calls.sort((a, b) => b.end - b.start - (a.end - a.start) || a.start - b.start);
         const total = lengths.reduce((sum, length) => sum + length, 0);
         const rank = (share: number) => lengths[Math.max(0, Math.ceil(share * lengths.length) - 1)] ?? 0;
         return {

@@ -73,9 +73,19 @@ export function current(): Overlay | null {
     return data && shown.value && data.b === state.traceIndex.value && data.a === estimateIndex() ? data : null;
 }
 
+export interface RunPlace {
+    track: number;
+    lane: number;
+    start: number;
+}
+
+export function isRun(one: MeasuredRun, run: RunPlace): boolean {
+    return one.track === run.track && one.start === run.start && (one.lane === null || one.lane === run.lane);
+}
+
 /** The box that foretells a run; -1: none does. */
-export function boxOfRun(data: Overlay, track: number, start: number): number {
-    const pair = data.pairs.findIndex((one) => one.runs.some((run) => run.track === track && run.start === start));
+export function boxOfRun(data: Overlay, run: RunPlace): number {
+    const pair = data.pairs.findIndex((one) => one.runs.some((measured) => isRun(measured, run)));
     return pair < 0 ? -1 : data.boxes.findIndex((box) => box.pair === pair);
 }
 

@@ -5,6 +5,7 @@ import { getJson, RequestFailed } from "./api";
 import type { Dispatch } from "./dispatch";
 import { embedded } from "./embedded";
 import { Names } from "./names";
+import type { Shown } from "./place";
 import { Resource } from "./resource";
 import type { Gaps, Ops, Overview, OpRuns, Point, Roofline, Steps, TraceEntry, TraceInfo, TraceListing, ZoneRow } from "./types";
 import { emptyState, parseUrl, writeUrl, type Selection, type Span, type UrlState } from "./url";
@@ -66,8 +67,8 @@ export const helpShown = signal(false);
 /** Following a recording: the view moves with its end. */
 export const following = signal(false);
 export const marks = signal<readonly { time: number; name: string }[]>([]);
-/** A place that the timeline is asked to show; counts up so that the same place can be asked for twice. */
-export const reveal = signal<{ from: number; to: number; track: number | null; depth: number | null; fit: boolean; count: number } | null>(null);
+/** What the timeline is asked to show; null once it is shown. */
+export const reveal = signal<Shown | null>(null);
 /** Where the calls of the name that was searched are, and which of them was stepped to: "3 of 1,204". */
 export const hits = signal<readonly number[]>([]);
 export const hitPlace = signal("");
@@ -107,20 +108,37 @@ export function hasOps(info: TraceInfo | null): boolean {
 
 // ---- actions
 
-export function select(chosen: Selection | null, options: { reveal?: boolean; fit?: boolean } = {}): void {
+interface SelectOptions {
+    /** The timeline shows it. */
+    reveal?: boolean;
+    /** In a view that is made for it. */
+    fit?: boolean;
+    /** Of a range: on which track to look at it. */
+    track?: number;
+}
+
+export function select(chosen: Selection | null, options: SelectOptions = {}): void {
     selection.value = chosen;
     hitPlace.value = "";
     if (!chosen || (chosen.kind !== "name" && chosen.kind !== "zone")) hits.value = [];
     if (!chosen || !options.reveal) return;
-    if (chosen.kind === "zone" || chosen.kind === "run" || chosen.kind === "gap") {
-        showPlace(chosen.start, chosen.end ?? chosen.start + 1, chosen.track, options.fit ?? false, chosen.kind === "zone" ? chosen.depth : null);
-    } else if (chosen.kind === "range") {
-        showPlace(chosen.from, chosen.to, null, true);
+    switch (chosen.kind) {
+        case "zone":
+        case "run":
+        case "gap": return show({ kind: "item", item: chosen, fit: options.fit ?? false });
+        case "range": return show({ kind: "span", from: chosen.from, to: chosen.to, track: options.track ?? null });
+        case "moment": return show({ kind: "moment", time: chosen.time, track: chosen.track });
     }
 }
 
-export function showPlace(from: number, to: number, track: number | null, fit: boolean, depth: number | null = null): void {
-    reveal.value = { from, to, track, depth, fit, count: (reveal.value?.count ?? 0) + 1 };
+const WITH_TIMELINE = ["overview", "timeline"];
+
+/** On the timeline: where the panel has none, on the one that is nothing else. */
+export function show(shown: Shown): void {
+    batch(() => {
+        reveal.value = shown;
+        if (!WITH_TIMELINE.includes(panel.peek())) panel.value = "timeline";
+    });
 }
 
 export function pushWindow(span: Span, label: string): void {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answers of the server's API (docs/http-api.md). Times are ns since the start of the trace.
+import type { PlaceAnswer } from "./place";
 
 export interface TraceEntry {
     id: number;
@@ -135,11 +136,12 @@ export interface TopZone {
 
 export interface Advice {
     text: string;
-    evidence: string;
+    /** The figures that it rests on, in words. */
+    because: string;
     gain_ns: number;
-    track: number | null;
-    start: number | null;
     rule: string;
+    /** What costs most of it. */
+    evidence: PlaceAnswer;
 }
 
 export interface HostPart {
@@ -208,7 +210,8 @@ export interface OpGroup {
     bound: string | null;
     /** Why figures of these ops are no verdict. */
     doubt?: string;
-    rows: { track: number; start: number }[];
+    /** The costliest. */
+    rows: PlaceAnswer[];
 }
 
 export interface Ops {
@@ -265,7 +268,8 @@ export interface OpRuns {
     places: LaunchPlace[];
     place_count: number;
     count: number;
-    runs: { track: number | null; start: number | null; duration: number | null }[];
+    /** As the tables count them: of a device's run its kernels may be counted alone. */
+    runs: (PlaceAnswer & { duration: number | null })[];
 }
 
 export interface RooflinePoint {
@@ -306,7 +310,10 @@ export interface RunDetail {
     track: number;
     lane: number;
     start: number;
+    /** As it is drawn. */
     duration: number;
+    /** What the tables have of it: its name there is null where no row begins with it. */
+    counted: { ns: number | null; name: string | null; kernels: number; averaged: boolean } | null;
     name: number | null;
     figures: { name: string; kind: string; value: number | string }[];
     op: {
@@ -329,6 +336,9 @@ export interface Point {
     track: number;
     header: string;
     text: string;
+    /** Of a frame that ends, else null. */
+    number: number | null;
+    duration: number | null;
 }
 
 export interface Series {
@@ -375,7 +385,7 @@ export interface FindResult {
     p90: number;
     p99: number;
     histogram: { from: number; to: number; count: number; sum: number }[];
-    calls: { track: number; depth: number; start: number; duration: number }[];
+    calls: { track: number; depth: number; start: number; end: number }[];
 }
 
 export interface RangeStats {
@@ -394,7 +404,7 @@ export interface FlameNode {
 }
 
 export interface Launched {
-    runs: { name: number; track: number; lane: number; start: number; duration: number }[];
+    runs: { name: number; track: number; lane: number; start: number; end: number }[];
     count: number;
     calls: number;
 }

@@ -7,16 +7,18 @@ export interface Span {
     to: number;
 }
 
-/** A zone, run or gap. */
+/** A zone, run or gap. Links of earlier versions have the start alone: their end is their start until it is asked for. */
 export type Item =
-    | { kind: "zone"; track: number; depth: number; start: number; end?: number; name?: number }
-    | { kind: "run"; track: number; lane: number; start: number; end?: number; name?: number }
-    | { kind: "gap"; track: number; start: number; end?: number };
+    | { kind: "zone"; track: number; depth: number; start: number; end: number; name?: number }
+    | { kind: "run"; track: number; lane: number; start: number; end: number; name?: number }
+    | { kind: "gap"; track: number; start: number; end: number };
 
 export type Selection =
     | Item
     | { kind: "set"; items: readonly Item[] }
     | { kind: "range"; from: number; to: number; other?: Span }
+    /** `nth`: of several that were said then. */
+    | { kind: "moment"; time: number; track: number | null; nth?: number }
     | { kind: "name"; name: string }
     | { kind: "op"; name: string }
     | { kind: "part"; key: string }
@@ -78,11 +80,19 @@ function parseSpan(text: string): Span | null {
 }
 
 function writeItem(item: Item): string {
+    const when = item.end > item.start ? `${item.start}..${item.end}` : `${item.start}`;
     switch (item.kind) {
-        case "zone": return `zone:t${item.track}:${item.depth}:${item.start}`;
-        case "run": return `run:t${item.track}:${item.lane}:${item.start}`;
-        case "gap": return `gap:t${item.track}:${item.start}`;
+        case "zone": return `zone:t${item.track}:${item.depth}:${when}`;
+        case "run": return `run:t${item.track}:${item.lane}:${when}`;
+        case "gap": return `gap:t${item.track}:${when}`;
     }
+}
+
+function parseWhen(text: string | undefined): { start: number; end: number } | null {
+    const found = /^(\d+)(?:\.\.(\d+))?$/.exec(text ?? "");
+    if (!found) return null;
+    const start = Number(found[1]);
+    return { start, end: Math.max(start, Number(found[2] ?? start)) };
 }
 
 const SET_MOST = 64;
@@ -107,6 +117,7 @@ export function writeSelection(selection: Selection): string {
         case "zone":
         case "run":
         case "gap": return writeItem(selection);
+        case "moment": return `moment:${selection.time}${selection.track === null ? "" : `:t${selection.track}`}${selection.nth ? `:${selection.nth}` : ""}`;
         case "set": return `set:${selection.items.map(writeItem).join("|")}`;
         case "range": return `range:${writeSpan(selection)}${selection.other ? `,${writeSpan(selection.other)}` : ""}`;
         case "name": return `name:${selection.name}`;
@@ -125,13 +136,12 @@ export function parseSelection(text: string): Selection | null {
     if (kind === "set") return parseSet(all);
     const track = Number(/^t(\d+)$/.exec(rest[0] ?? "")?.[1] ?? NaN);
     const whole = (at: number) => Number(/^\d+$/.exec(rest[at] ?? "")?.[0] ?? NaN);
-    if (kind === "zone" && track >= 0 && whole(1) >= 0 && whole(2) >= 0) {
-        return { kind, track, depth: whole(1), start: whole(2) };
-    }
-    if (kind === "run" && track >= 0 && whole(1) >= 0 && whole(2) >= 0) {
-        return { kind, track, lane: whole(1), start: whole(2) };
-    }
-    if (kind === "gap" && track >= 0 && whole(1) >= 0) return { kind, track, start: whole(1) };
+    const when = parseWhen(rest[kind === "gap" ? 1 : 2]);
+    if (kind === "zone" && track >= 0 && whole(1) >= 0 && when) return { kind, track, depth: whole(1), ...when };
+    if (kind === "run" && track >= 0 && whole(1) >= 0 && when) return { kind, track, lane: whole(1), ...when };
+    if (kind === "gap" && track >= 0 && when) return { kind, track, ...when };
+    const on = /^t(\d+)$/.exec(rest[1] ?? "")?.[1];
+    if (kind === "moment" && whole(0) >= 0) return { kind, time: whole(0), track: on === undefined ? null : Number(on), ...(whole(2) > 0 ? { nth: whole(2) } : {}) };
     if (kind === "range") {
         const [span = null, other = null] = all.split(",").map(parseSpan);
         return span ? { kind, ...span, ...(other ? { other } : {}) } : null;

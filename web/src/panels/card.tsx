@@ -60,7 +60,7 @@ export function LostList() {
             <Part title="Where" last>
                 <div class="list-rows">
                     {info.losses.slice(0, 200).map((loss, index) => (
-                        <button key={index} onClick={() => state.showPlace(loss.from, Math.max(loss.to, loss.from + 1), loss.track, false)}>
+                        <button key={index} onClick={() => state.show({ kind: "span", from: loss.from, to: Math.max(loss.to, loss.from), track: loss.track })}>
                             <i class="swatch lost" />
                             <span class="el">{trackLabel(loss.track)} <span class="t3">{safeText(loss.reason)}</span></span>
                             <span>{group(loss.zones || loss.records)}</span><span class="r t2">{duration(loss.from)}</span>

@@ -26,11 +26,8 @@ export function heat(busy: number, most: number): number {
     return busy <= 0 || most <= 0 ? 0 : Math.min(STEPS, Math.max(1, Math.ceil((busy / most) * STEPS)));
 }
 
-function show(device: number, core: Core): void {
-    const group = `c${device}`;
-    if (!state.folds.peek().has(group)) state.folds.value = new Set([...state.folds.peek(), group]);
-    const { from, to } = state.view.peek();
-    state.showPlace(from, to, core.track, false);
+function show(core: Core): void {
+    state.show({ kind: "track", track: core.track });
 }
 
 export function CoreMap() {
@@ -63,8 +60,8 @@ export function CoreMap() {
                     {grid.cores.map((core) => {
                         const level = heat(core.busy, most);
                         return (
-                            <g key={core.track} role="button" tabIndex={0} aria-label={`${safeText(core.label)}: ${share(core)} busy`} onClick={() => show(device, core)}
-                                onKeyDown={(event) => event.key === "Enter" && show(device, core)}>
+                            <g key={core.track} role="button" tabIndex={0} aria-label={`${safeText(core.label)}: ${share(core)} busy`} onClick={() => show(core)}
+                                onKeyDown={(event) => event.key === "Enter" && show(core)}>
                                 <title>{`${safeText(core.label)}: ${duration(core.busy)} busy, ${share(core)} of the window`}</title>
                                 <rect class={`core heat${level}`} x={core.column * cell + 0.5} y={core.row * cell + 0.5} width={cell - 2} height={cell - 2} rx={2} />
                                 {cell >= VALUE_FROM && level > 0 && (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A box of an estimate that is laid over a run: what it foretells, and what was measured.
 import { duration, exactNs, group, NBSP, plural } from "../model/format";
-import { boxOfRun, current, factorOf, type MeasuredRun, type Pair } from "../model/overlay";
+import { boxOfRun, current, factorOf, type MeasuredRun, type Pair, type RunPlace } from "../model/overlay";
 import * as state from "../model/state";
 import { fileName, safeText, shortName } from "../model/text";
 import { Facts, trackLabel } from "./facts";
@@ -15,7 +15,7 @@ export function factorText(pair: Pair): string {
 }
 
 function choose(run: MeasuredRun): void {
-    if (run.lane === null) state.showPlace(run.start, run.end, run.track, false);
+    if (run.lane === null) state.show({ kind: "span", from: run.start, to: run.end, track: run.track });
     else state.select({ kind: "run", track: run.track, lane: run.lane, start: run.start, end: run.end }, { reveal: true });
 }
 
@@ -56,9 +56,9 @@ export function EstimateDetails({ index }: { index: number }) {
 }
 
 /** In the details of a run: what was estimated of it. */
-export function EstimateOfRun({ track, start }: { track: number; start: number }) {
+export function EstimateOfRun({ run }: { run: RunPlace }) {
     const data = current();
-    const index = data ? boxOfRun(data, track, start) : -1;
+    const index = data ? boxOfRun(data, run) : -1;
     const box = data?.boxes[index];
     const pair = box && box.pair !== null ? data?.pairs[box.pair] : undefined;
     if (!box || !pair) return null;

@@ -3,7 +3,6 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { getJson } from "../model/api";
-import { atRank } from "../model/bins";
 import { duration, exactNs, group, plural } from "../model/format";
 import * as state from "../model/state";
 import { safeText } from "../model/text";
@@ -33,12 +32,12 @@ function useNameId(name: string): number | null | undefined {
 }
 
 function goTo(call: FindResult["calls"][number], id: number): void {
-    state.select({ kind: "zone", track: call.track, depth: call.depth, start: call.start, end: call.start + call.duration, name: id }, { reveal: true });
+    state.select({ kind: "zone", track: call.track, depth: call.depth, start: call.start, end: call.end, name: id }, { reveal: true });
 }
 
 /** A figure that leads to the call that has it, where that is among the longest. */
-function door(data: FindResult, share: number, ns: number, id: number): ComponentChildren {
-    const call = atRank(data.calls, data.count, share);
+function door(data: FindResult, ns: number, id: number): ComponentChildren {
+    const call = data.calls.find((one) => one.end - one.start === ns);
     return call ? <button class="link" title={exactNs(ns)} onClick={() => goTo(call, id)}>{duration(ns)}</button> : duration(ns);
 }
 
@@ -53,8 +52,8 @@ function OverTime({ data, id }: { data: FindResult; id: number }) {
         <svg width="100%" height={STRIP + 14} class="over-time" role="img" aria-label={`Length of ${plural(data.count, "call")} over time, at most ${duration(most)}`}>
             <line class="gap-axis" x1="0" x2="100%" y1={STRIP + 0.5} y2={STRIP + 0.5} />
             {data.calls.map((call) => (
-                <circle key={`${call.track}:${call.start}`} cx={`${Math.min(100, Math.max(0, ((call.start - from) / (to - from)) * 100))}%`} cy={STRIP - 3 - (call.duration / most) * (STRIP - 8)} r="2.5" onClick={() => goTo(call, id)}>
-                    <title>{`${duration(call.duration)} at ${duration(call.start, 5)}`}</title>
+                <circle key={`${call.track}:${call.depth}:${call.start}`} cx={`${Math.min(100, Math.max(0, ((call.start - from) / (to - from)) * 100))}%`} cy={STRIP - 3 - ((call.end - call.start) / most) * (STRIP - 8)} r="2.5" onClick={() => goTo(call, id)}>
+                    <title>{`${duration(call.end - call.start)} at ${duration(call.start, 5)}`}</title>
                 </circle>
             ))}
             <text x="0" y={STRIP + 12}>{duration(from)}</text><text x="100%" y={STRIP + 12} text-anchor="end">{duration(to)}</text>
@@ -81,8 +80,8 @@ export function FindZone({ name }: { name: string }) {
                         lines={[{ at: data.p50, label: "p50" }, { at: data.p90, label: "p90" }, { at: data.p99, label: "p99" }]} />
                     <Facts rows={[
                         ["own time", duration(data.self)], ["total", duration(data.total)], ["mean", duration(data.mean)],
-                        ["shortest", door(data, 0, data.min, id as number)], ["median", door(data, 0.5, data.p50, id as number)], ["p90", door(data, 0.9, data.p90, id as number)],
-                        ["p99", door(data, 0.99, data.p99, id as number)], ["longest", door(data, 1, data.max, id as number)],
+                        ["shortest", door(data, data.min, id as number)], ["median", door(data, data.p50, id as number)], ["p90", door(data, data.p90, id as number)],
+                        ["p99", door(data, data.p99, id as number)], ["longest", door(data, data.max, id as number)],
                     ]} />
                     <OverTime data={data} id={id as number} />
                 </Part>
@@ -91,10 +90,10 @@ export function FindZone({ name }: { name: string }) {
                 <Part title="Longest calls" side={data.count > data.calls.length ? `${group(data.calls.length)} of ${group(data.count)}` : ""} last>
                     <div class="list-rows">
                         {data.calls.slice(0, 100).map((call) => (
-                            <button key={`${call.track}:${call.start}`} onClick={() => goTo(call, id as number)} title={exactNs(call.duration)}>
+                            <button key={`${call.track}:${call.depth}:${call.start}`} onClick={() => goTo(call, id as number)} title={exactNs(call.end - call.start)}>
                                 <i class={`swatch c${known?.colour ?? 7}`} />
                                 <span class="el">{trackLabel(call.track)} <span class="t3">at {duration(call.start, 5)}</span></span>
-                                <span>{duration(call.duration)}</span><span />
+                                <span>{duration(call.end - call.start)}</span><span />
                             </button>
                         ))}
                     </div>

@@ -7,7 +7,8 @@ import { remedyOf } from "../model/remedy";
 import { safeText, shortName } from "../model/text";
 import type { Gap, Gaps, HostPart, ZoneDetail } from "../model/types";
 import type { Selection } from "../model/url";
-import { deviceLabel, Facts, place, Source, useAnswer } from "./facts";
+import { AdviceOf } from "./advice";
+import { deviceLabel, Facts, place, Source, trackLabel, useAnswer } from "./facts";
 import { GapHistogram, idleText, shortText } from "./gapchart";
 import { Part } from "./inspector";
 
@@ -79,27 +80,38 @@ function Others({ gap, all }: { gap: Gap; all: readonly Gap[] }) {
 /** The gap of the list that was chosen: on a queue it may begin before, or end after, that of the whole device. */
 function gapAt(list: readonly Gap[], chosen: Chosen): Gap | undefined {
     const exact = list.find((gap) => gap.track === chosen.track && gap.start === chosen.start);
-    if (exact || chosen.end === undefined) return exact;
+    if (exact || chosen.end === chosen.start) return exact;
     const { start, end } = chosen;
     const shared = (gap: Gap) => Math.min(end, gap.start + gap.duration) - Math.max(start, gap.start);
     return list.filter((gap) => shared(gap) > gap.duration / 2).sort((a, b) => shared(b) - shared(a))[0];
 }
 
+/** A queue of a device may stand still for longer than the device does: two lengths, two names. */
+function OfDevice({ chosen, gap }: { chosen: Chosen; gap: Gap }) {
+    const length = chosen.end - chosen.start;
+    if (gap.duration === length) return null;
+    const go = () => state.select({ kind: "gap", track: gap.track, start: gap.start, end: gap.start + gap.duration }, { reveal: true });
+    return <div class="t2">The whole device stood still for <button class="link" title={exactNs(gap.duration)} onClick={go}>{duration(gap.duration)}</button> of it.</div>;
+}
+
 export function GapDetails({ chosen }: { chosen: Chosen }) {
     const list = state.gaps.data.value?.gaps ?? [];
     const known = gapAt(list, chosen);
-    const span = { from: Math.max(0, chosen.start - 1), to: (chosen.end ?? chosen.start) + 1 };
+    const span = { from: Math.max(0, chosen.start - 1), to: chosen.end + 1 };
     const { data } = useAnswer<Gaps>(known ? "" : "gaps", { ...span, limit: 8 });
     const gap = known ?? gapAt(data?.gaps ?? [], chosen);
-    if (gap && chosen.end === undefined) state.selection.value = { ...chosen, end: gap.start + gap.duration };
-    const length = gap?.duration ?? (chosen.end ?? chosen.start) - chosen.start;
+    if (gap && chosen.end === chosen.start) state.selection.value = { ...chosen, end: gap.start + gap.duration };
+    const length = chosen.end > chosen.start ? chosen.end - chosen.start : gap?.duration ?? 0;
     const place = gap ?? null;
     const remedy = gap ? remedyOf(gap, list) : null;
+    const isDevice = !gap || gap.duration === length;
     return (
         <>
             <div class="between"><span class="tag gap-tag">Gap</span><span class="t3">ends at {duration(chosen.start + length, 5)}</span></div>
-            <h2 title={exactNs(length)}>{deviceLabel(chosen.track)} stood still for {duration(length)}</h2>
+            <h2 title={exactNs(length)}>{isDevice ? `${deviceLabel(chosen.track)} stood still for ` : `${trackLabel(chosen.track)} ran nothing for `}{duration(length)}</h2>
+            {gap && <OfDevice chosen={chosen} gap={gap} />}
             {place && <div class="t2">before <button class="link" onClick={() => state.select({ kind: "op", name: place.before })}>{shortName(place.before)}</button></div>}
+            <AdviceOf chosen={chosen} />
             {place && (
                 <Part title="What the host did meanwhile" side={place.class}>
                     {place.host.length ? <HostRows gap={place} /> : <p class="t2">The host was not recorded here. <code>opscope run</code> records it beside the device.</p>}

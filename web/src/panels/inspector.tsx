@@ -11,6 +11,7 @@ import { GapDetails, PartDetails } from "./gap";
 import { LostList } from "./card";
 import { OpDetails, RunDetails } from "./run";
 import { AdviceDetails } from "./advice";
+import { MomentDetails } from "./moment";
 import { AtRest } from "./rest";
 import { RangeDetails } from "./range";
 import { SetDetails } from "./several";
@@ -32,6 +33,7 @@ function Details({ chosen }: { chosen: Selection | null }) {
         case "gap": return <GapDetails chosen={chosen} />;
         case "set": return <SetDetails items={chosen.items} />;
         case "range": return <RangeDetails chosen={chosen} />;
+        case "moment": return <MomentDetails chosen={chosen} />;
         case "name": return <FindZone name={chosen.name} />;
         case "op": return <OpDetails name={chosen.name} />;
         case "part": return <PartDetails part={chosen.key} />;

@@ -99,7 +99,7 @@ function Pool({ pool }: { pool: PoolInfo }) {
         <figure>
             <figcaption>
                 <b>{safeText(pool.text || "memory")}</b>
-                <button class="link" onClick={() => { state.panel.value = "timeline"; state.showPlace(at, at + 1, null, false); }}>
+                <button class="link" onClick={() => state.select({ kind: "moment", time: at, track: null }, { reveal: true })}>
                     peak {bytes(peak)} at {duration(at, 5)}
                 </button>
                 <span>{plural(pool.events, "event")}</span>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signposts, messages and frames; a row is a place in time. And the table of gaps.
 import { duration, group, percent } from "../model/format";
+import { endOfFrame, momentOf, pointAtMoment, pointText } from "../model/points";
 import * as state from "../model/state";
 import { fileName, safeText, shortName } from "../model/text";
 import type { Gap, Point } from "../model/types";
@@ -13,20 +14,34 @@ function trackText(id: number): string {
 
 const POINT_COLUMNS: Column<Point>[] = [
     {
-        id: "text", label: "text", width: 300, text: true, value: (row) => row.text,
-        cell: (row) => <span class="el">{safeText(row.header && row.text ? `${row.header}: ${row.text}` : row.text || row.header)}</span>,
+        id: "text", label: "text", width: 300, text: true, value: pointText,
+        cell: (row) => <span class="el">{pointText(row)}</span>,
     },
     { id: "kind", label: "kind", width: 90, text: true, value: (row) => row.kind },
+    { id: "length", label: "length", width: 92, value: (row) => row.duration ?? -1, cell: (row) => durationCell(row.duration) },
     { id: "track", label: "track", width: 160, text: true, narrowOut: true, value: (row) => trackText(row.track) },
     { id: "time", label: "at", width: 120, value: (row) => -row.time, cell: (row) => duration(row.time, 6) },
 ];
+
+/** A frame is a stretch of time, the others are moments. */
+function choose(row: Point): void {
+    const end = endOfFrame(row);
+    if (end !== null) state.select({ kind: "range", from: row.time, to: end }, { reveal: true, track: row.track });
+    else state.select(momentOf(state.points.data.peek()?.points ?? [], row), { reveal: true });
+}
+
+function isChosen(row: Point): boolean {
+    const chosen = state.selection.value;
+    if (chosen?.kind === "range") return chosen.from === row.time && chosen.to === endOfFrame(row);
+    return chosen?.kind === "moment" && pointAtMoment(state.points.data.value?.points ?? [], chosen) === row;
+}
 
 export function MessageTable({ full }: { full?: boolean }) {
     const data = state.points.data.value;
     const rows = data?.points ?? [];
     const table = (
-        <Table label="Messages" freeText columns={POINT_COLUMNS} rows={rows} sort="time" keyOf={(row) => `${row.time}:${row.track}:${row.text}`}
-            onSelect={(row) => { state.showPlace(row.time, row.time + 1, row.track, false); state.marks.value = [{ time: row.time, name: "" }]; }}
+        <Table label="Messages" freeText columns={POINT_COLUMNS} rows={rows} sort="time" keyOf={(row) => `${row.time}:${row.track}:${row.header}:${row.text}`}
+            isSelected={isChosen} onSelect={choose}
             empty={data ? "The program left no messages, signposts or frames." : "Counting …"} />
     );
     if (!full) return table;

@@ -2,6 +2,7 @@
 // The table of ops: the columns of `opscope ops`, grouped, filtered, sorted.
 import { duration, group, percent, plural } from "../model/format";
 import { opColour } from "../model/opcolour";
+import { itemOf } from "../model/place";
 import * as state from "../model/state";
 import { matcher, safeText, shortName } from "../model/text";
 import type { OpGroup } from "../model/types";
@@ -73,12 +74,13 @@ function columns(largest: number): Column<OpGroup>[] {
     ];
 }
 
+/** The op, and where none of its runs is in view, its costliest. */
 export function chooseOp(row: OpGroup): void {
     state.select({ kind: "op", name: row.name });
-    const first = row.rows?.[0];
-    if (!first) return;
+    const [first] = row.rows;
+    const item = first && itemOf(first);
     const { from, to } = state.view.peek();
-    if (!row.rows.some((run) => run.start >= from && run.start < to)) state.showPlace(first.start, first.start + row.mean, first.track, false);
+    if (item && (item.start >= to || item.end < from)) state.reveal.value = { kind: "item", item, fit: false };
 }
 
 export function OpTable() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host overhead: what calling each op cost the host, and how long after that it ran.
 import { useSignalEffect } from "@preact/signals";
+import { goTo } from "../model/doors";
 import { duration, group, percent, plural } from "../model/format";
 import { Resource } from "../model/resource";
 import * as state from "../model/state";
@@ -54,8 +55,7 @@ function columns(largest: number): Column<OverheadRow>[] {
 }
 
 function show(row: OverheadRow): void {
-    state.select({ kind: "op", name: row.name });
-    state.showPlace(row.start, row.end, row.track, false);
+    goTo({ kind: "call", track: row.track, lane: null, start: row.start, end: row.end, name: row.name });
 }
 
 export function HostOverhead() {

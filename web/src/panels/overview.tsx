@@ -5,7 +5,8 @@ import { devicesWithCores } from "../model/cores";
 import { duration, exactNs, partitionPercents, percent, plural } from "../model/format";
 import * as state from "../model/state";
 import { capital, fileName, keepUnits, labelText, safeText, shortName } from "../model/text";
-import type { Advice, Overview, PartitionPart, TopZone } from "../model/types";
+import type { Overview, PartitionPart, TopZone } from "../model/types";
+import { followAdvice, isChosen } from "./advice";
 import { Icicle } from "./flame";
 import { GapHistogram, idleText, shortText } from "./gapchart";
 import { CoreMap } from "./cores";
@@ -73,15 +74,6 @@ function Legend({ data }: { data: Overview }) {
     );
 }
 
-export function followAdvice(advice: Advice, index: number): void {
-    state.select({ kind: "advice", index });
-    const { track, start } = advice;
-    if (track === null || start === null) return;
-    const gap = state.gaps.data.peek()?.gaps.find((one) => one.track === track && one.start === start);
-    if (gap) state.select({ kind: "gap", track, start, end: start + gap.duration }, { reveal: true });
-    else state.showPlace(start, start + 1, track, false);
-}
-
 const ADVICE_SHOWN = 4;
 const TOP_SHOWN = 7;
 const WAITS_SHOWN = 2;
@@ -89,19 +81,18 @@ const WAITS_SHOWN = 2;
 function AdviceList({ data }: { data: Overview }) {
     const largest = Math.max(1, ...data.advice.map((one) => one.gain_ns));
     const shown = data.advice.slice(0, ADVICE_SHOWN);
-    const chosen = state.selection.value;
     if (!shown.length) return <Next data={data} />;
     return (
         <div class="advice">
             {shown.map((one, index) => (
-                <button key={index} onClick={() => followAdvice(one, index)} aria-pressed={chosen?.kind === "advice" && chosen.index === index}>
+                <button key={index} onClick={() => followAdvice(one, index)} aria-pressed={isChosen(one, index)}>
                     <span class="gain">
                         <b>{one.gain_ns > 0 ? duration(one.gain_ns) : "–"}</b>
                         <i class="gain-bar" style={{ width: `${Math.max(4, (one.gain_ns / largest) * 100)}%` }} />
                     </span>
                     <span class="el">
                         <span class="el" title={safeText(one.text)}>{keepUnits(safeText(one.text))}</span>
-                        <span class="el evidence" title={safeText(one.evidence)}>{labelText(one.evidence)}</span>
+                        <span class="el evidence" title={safeText(one.because)}>{labelText(one.because)}</span>
                     </span>
                     <span class="go" aria-hidden="true">›</span>
                 </button>
@@ -257,7 +248,7 @@ function Threads() {
             <div class="between"><h3>Which thread</h3><span class="t3">{rows.length > shown.length ? `${shown.length} of ${rows.length}, ` : ""}inside zones, whole trace</span></div>
             <div class="list-rows">
                 {shown.map((track) => (
-                    <button key={track.id} onClick={() => state.showPlace(state.view.peek().from, state.view.peek().to, track.id, false)}>
+                    <button key={track.id} onClick={() => state.show({ kind: "track", track: track.id })}>
                         <i class="swatch imports" />
                         <span class="el">{safeText(track.name || `thread ${track.number}`)}</span>
                         <span>{duration(track.busy_ns)}</span>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A range: what is inside of it, clipped to it. And two of them, side by side.
 import { difference, duration, exactNs, group, percent, plural } from "../model/format";
+import { frameAt, pointText } from "../model/points";
 import * as state from "../model/state";
 import { shortName } from "../model/text";
 import type { RangeStats } from "../model/types";
@@ -36,17 +37,18 @@ function OneRange({ chosen }: { chosen: Range }) {
     const names = state.names.value;
     void names.version.value;
     const length = to - from;
+    const frame = frameAt(state.points.data.value?.points ?? [], from, to);
     return (
         <>
             <div class="between"><span class="tag">Range</span><span class="t3">from {duration(from, 5)}</span></div>
-            <h2 title={exactNs(length)}>{duration(length)}</h2>
+            <h2 title={exactNs(length)}>{frame ? `${pointText(frame)}, ` : ""}{duration(length)}</h2>
             <div class="t2"><button class="link" onClick={() => state.pushWindow({ from, to }, "range")}>Make it the window</button> <kbd>Enter</kbd></div>
             {error && <p class="t2">{error}</p>}
             {data && data.tracks.length > 0 && (
                 <Part title="How busy">
                     <div class="list-rows">
                         {[...data.tracks].sort((a, b) => b.busy - a.busy).slice(0, 8).map((row) => (
-                            <button key={row.track} onClick={() => state.showPlace(from, to, row.track, false)}>
+                            <button key={row.track} onClick={() => state.show({ kind: "span", from, to, track: row.track })}>
                                 <i class="swatch imports" />
                                 <span class="el">{trackLabel(row.track)}</span>
                                 <span>{duration(row.busy)}</span><span class="r t2">{percent(length > 0 ? row.busy / length : 0)}</span>

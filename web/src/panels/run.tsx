@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run of an op on a device, and the op as a group of runs.
 import type { ComponentChildren } from "preact";
-import { atRank, binsOf } from "../model/bins";
-import { duration, exactNs, percent, plural, quantity } from "../model/format";
+import { binsOf } from "../model/bins";
+import { goTo, hasPlace } from "../model/doors";
+import { duration, exactNs, group as grouped, percent, plural, quantity } from "../model/format";
 import { opColour } from "../model/opcolour";
 import * as state from "../model/state";
 import { safeText, shortName } from "../model/text";
 import type { OpGroup, RunDetail } from "../model/types";
 import type { Selection } from "../model/url";
 import { detail } from "../timeline/stage";
+import { AdviceOf } from "./advice";
 import { EstimateOfRun } from "./estimated";
 import { Facts, Histogram, trackLabel, useAnswer, type Fact } from "./facts";
 import { Part } from "./inspector";
@@ -23,13 +25,16 @@ function figureText(figure: RunDetail["figures"][number]): string {
     return quantity(figure.value);
 }
 
+/** What a link or a table does not say: the end, and the name of which others are outlined. */
 function learn(chosen: Run, answer: RunDetail): void {
     const { op } = answer;
     detail.value = op && op.start !== null && op.track !== null ? { track: op.track, time: op.start } : null;
     if (answer.name !== null) void state.names.value.need([answer.name]);
     state.spoken.value = `${shortName(answer.text || answer.op?.text || "run")}, ${duration(answer.duration)}, ${trackLabel(answer.track)}, starts ${duration(answer.start, 5)}`;
-    if (chosen.end !== undefined) return;
-    state.selection.value = { ...chosen, start: answer.start, end: answer.start + answer.duration, ...(answer.name === null ? {} : { name: answer.name }) };
+    const end = answer.start + answer.duration;
+    const name = answer.name ?? undefined;
+    if (chosen.start === answer.start && chosen.end === end && chosen.name === name) return;
+    state.selection.value = { ...chosen, start: answer.start, end, ...(name === undefined ? {} : { name }) };
 }
 
 function launchFacts(data: RunDetail): Fact[] {
@@ -37,7 +42,7 @@ function launchFacts(data: RunDetail): Fact[] {
     const facts: Fact[] = [];
     if (op && op.start !== null) {
         const { start, track } = op;
-        facts.push(["launched by", <button class="link" onClick={() => state.showPlace(start, op.end ?? start + 1, track, false)}>{shortName(op.text)}</button>]);
+        facts.push(["launched by", <button class="link" onClick={() => goTo({ kind: "call", track, lane: null, start, end: op.end ?? start, name: op.text })}>{shortName(op.text)}</button>]);
         facts.push(["on", trackLabel(track)]);
         facts.push(["delay until start", duration(Math.max(0, data.start - (op.end ?? start)))]);
     }
@@ -45,21 +50,31 @@ function launchFacts(data: RunDetail): Fact[] {
     return facts;
 }
 
+/** Its length as the tables count it, and where that is another one as it is drawn. */
+function Lengths({ data, drawn }: { data: RunDetail | null; drawn: number }) {
+    const counted = data?.counted ?? null;
+    if (counted === null || counted.ns === null || counted.ns === drawn) return <b title={exactNs(drawn)}>{duration(drawn)}</b>;
+    const what = counted.kernels > 1 ? `in ${plural(counted.kernels, "kernel")}` : counted.averaged ? "kernel time, the mean of several devices" : "kernel time";
+    return <><b title={exactNs(counted.ns)}>{duration(counted.ns)}</b> {what}, <span title={exactNs(drawn)}>{duration(drawn)}</span> {counted.kernels > 1 ? "this one" : "from first to last tick"}</>;
+}
+
 export function RunDetails({ chosen }: { chosen: Run }) {
     const { data, error } = useAnswer<RunDetail>("run", { track: chosen.track, lane: chosen.lane, at: chosen.start }, (answer) => learn(chosen, answer));
     void state.names.value.version.value;
-    const length = data?.duration ?? (chosen.end ?? chosen.start) - chosen.start;
-    const name = data?.text || data?.op?.text || state.names.value.text(chosen.name ?? null);
+    const length = data?.duration ?? chosen.end - chosen.start;
+    const own = data?.text || data?.op?.text || state.names.value.text(chosen.name ?? null);
+    const name = data?.counted?.name ?? own;
     if (error) return <p class="t2">This run is not in the trace: {error}</p>;
-    const group = state.ops.data.value?.groups.find((one) => one.name === name || one.name.startsWith(`${name} `));
+    const group = state.ops.data.value?.groups.find((one) => one.name === name) ?? state.ops.data.value?.groups.find((one) => one.name === own || one.name.startsWith(`${own} `));
     const launch = data ? launchFacts(data) : [];
     return (
         <>
             <div class="between"><span class="tag">Run of an op{group ? `, ${safeText(group.kind)}` : ""}</span><span class="t3">starts at {duration(chosen.start, 5)}</span></div>
-            <h2>{shortName(name)}</h2>
-            <div class="t2"><b title={exactNs(length)}>{duration(length)}</b> on {trackLabel(chosen.track)}{group ? `, mean ${duration(group.mean)}` : ""}</div>
+            <h2 title={safeText(own)}>{shortName(name)}</h2>
+            <div class="t2 lengths"><Lengths data={data} drawn={length} /> on {trackLabel(chosen.track)}{group ? `, mean ${duration(group.mean)}` : ""}</div>
+            <AdviceOf chosen={chosen} />
             {group && <AgainstMachine group={group} />}
-            <EstimateOfRun track={chosen.track} start={chosen.start} />
+            <EstimateOfRun run={chosen} />
             {launch.length > 0 && <Part title="How it came to run"><Facts rows={launch} /></Part>}
             {data?.launched_from && <LaunchedFrom key={data.launched_from.text} places={[data.launched_from]} />}
             {data?.op && data.op.description.length > 0 && (
@@ -107,16 +122,17 @@ function OpRunList({ group }: { group: OpGroup }) {
     const lengths = known.flatMap((run) => (run.duration === null ? [] : [run.duration]));
     const bins = binsOf(lengths, 32);
     const lines = [group.p50 !== null && { at: group.p50, label: "p50" }, group.p99 !== null && { at: group.p99, label: "p99" }].filter((line) => line !== false);
+    const listed = known.slice(0, RUNS_LISTED);
+    const all = data?.count ?? group.count;
     return (
         <>
-            {bins.length > 1 && lengths.length > 2 && <Part title="All runs" side={data && data.count > lengths.length ? `the longest ${lengths.length}` : plural(lengths.length, "run")}>
+            {bins.length > 1 && lengths.length > 2 && <Part title="How long they are" side={all > lengths.length ? `${countOf(lengths.length, all)} with a length` : plural(all, "run")}>
                 <Histogram bins={bins} lines={lines} label={`Lengths of ${plural(lengths.length, "run")}`} />
             </Part>}
-            <Part title="Longest runs" last>
+            <Part title="Longest runs" side={all > listed.length ? countOf(listed.length, all) : plural(all, "run")} last>
                 <div class="list-rows">
-                    {known.slice(0, RUNS_LISTED).map((run, index) => (
-                        <button key={index} disabled={run.track === null || run.start === null}
-                            onClick={() => goToRun(run)}>
+                    {listed.map((run, index) => (
+                        <button key={index} disabled={!hasPlace(run)} onClick={() => goTo(run)}>
                             <i class={`swatch c${opColour(group)}`} /><span class="el">{trackLabel(run.track)}</span><span class="t2">{run.start === null ? "" : `at ${duration(run.start, 5)}`}</span>
                             <span class="r">{run.duration === null ? "" : duration(run.duration)}</span>
                         </button>
@@ -127,19 +143,17 @@ function OpRunList({ group }: { group: OpGroup }) {
     );
 }
 
-function goToRun(run: { track: number | null; start: number | null }): void {
-    if (run.track !== null && run.start !== null) state.select({ kind: "run", track: run.track, lane: 0, start: run.start }, { reveal: true });
-}
+const countOf = (some: number, all: number) => `${grouped(some)} of ${plural(all, "run")}`;
 
-/** A figure that leads to the run that has it. */
-function runDoor(count: number, share: number, ns: number): ComponentChildren {
-    const data = state.opRuns.data.value;
-    const run = data?.count === count ? atRank(data.runs, count, share) : undefined;
-    return run && run.start !== null ? <button class="link" title={exactNs(ns)} onClick={() => goToRun(run)}>{duration(ns)}</button> : duration(ns);
+/** A figure that leads to the run that has it, where that is listed. */
+function runDoor(ns: number): ComponentChildren {
+    const run = state.opRuns.data.value?.runs.find((one) => one.duration === Math.round(ns));
+    return run && hasPlace(run) ? <button class="link" title={exactNs(ns)} onClick={() => goTo(run)}>{duration(ns)}</button> : duration(ns);
 }
 
 export function OpDetails({ name }: { name: string }) {
-    const group = state.ops.data.value?.groups.find((one) => one.name === name || one.name.startsWith(`${name} `));
+    const groups = state.ops.data.value?.groups;
+    const group = groups?.find((one) => one.name === name) ?? groups?.find((one) => one.name.startsWith(`${name} `));
     const runs = state.opRuns.data.value;
     if (!group) return <p class="t2">{state.ops.data.value ? `'${safeText(name)}' is not among the ops of this window.` : "Counting …"}</p>;
     return (
@@ -150,7 +164,7 @@ export function OpDetails({ name }: { name: string }) {
             <AgainstMachine group={group} />
             <Part title="How long">
                 <Facts rows={[
-                    ["mean", duration(group.mean)], group.p50 !== null && ["median", runDoor(group.count, 0.5, group.p50)], group.p99 !== null && ["p99", runDoor(group.count, 0.99, group.p99)],
+                    ["mean", duration(group.mean)], group.p50 !== null && ["median", runDoor(group.p50)], group.p99 !== null && ["p99", runDoor(group.p99)],
                     group.alone_ns !== null && ["while nothing else ran", <span title="no other run was on the device">{duration(group.alone_ns)}</span>],
                     group.gap_before_ns !== null && ["gaps before", duration(group.gap_before_ns)],
                 ]} />

@@ -5,6 +5,7 @@ import { useRef } from "preact/hooks";
 import { getJson } from "../model/api";
 import { duration, group, plural } from "../model/format";
 import { isEmpty, isExpression, parseQuery, type Query } from "../model/search";
+import { momentOf } from "../model/points";
 import * as state from "../model/state";
 import { fileName, matcher, safeText, shortName } from "../model/text";
 import type { SearchResult, ZoneRow } from "../model/types";
@@ -59,13 +60,20 @@ function filesOf(names: SearchResult["names"], asked: Query): Found[] {
 function tracksOf(tracks: readonly { track: number; text: string }[]): Found[] {
     return tracks.slice(0, PER_GROUP).map((row) => ({
         group: "Tracks", label: safeText(row.text), side: "",
-        act: () => state.showPlace(state.view.peek().from, state.view.peek().to, row.track, false),
+        act: () => state.show({ kind: "track", track: row.track }),
     }));
+}
+
+/** Of several at one time that which says this. */
+function goToMessage(row: SearchResult["messages"][number]): void {
+    const points = state.points.data.peek()?.points ?? [];
+    const point = points.find((one) => one.time === row.time && one.track === row.track && (one.text === row.text || one.header === row.text));
+    state.select(point ? momentOf(points, point) : { kind: "moment", time: row.time, track: row.track }, { reveal: true });
 }
 
 function listOf(answer: SearchResult, asked: Query): Found[] {
     const messages = (answer.messages ?? []).map((row): Found => ({
-        group: "Messages", label: safeText(row.text), side: duration(row.time, 5), act: () => state.showPlace(row.time, row.time + 1, row.track, false),
+        group: "Messages", label: safeText(row.text), side: duration(row.time, 5), act: () => goToMessage(row),
     }));
     return [...(asked.file ? [] : opsOf(asked)), ...namesOf(answer.names), ...filesOf(answer.names, asked), ...messages, ...tracksOf(answer.tracks ?? [])];
 }

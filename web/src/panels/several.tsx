@@ -23,17 +23,17 @@ function question(item: Item): [string, Record<string, number>] {
 function Row({ item, index, sum }: { item: Item; index: number; sum: number }) {
     const names = state.names.value;
     void names.version.value;
-    const known = item.end !== undefined;
+    const known = item.kind === "gap" || (item.end > item.start && item.name !== undefined);
     const [path, given] = question(item);
     const { data } = useAnswer<ZoneDetail | RunDetail>(known ? "" : path, given);
     useEffect(() => {
         const chosen = state.selection.peek();
-        if (known || !data || chosen?.kind !== "set" || item.kind === "gap") return;
+        if (known || !data || chosen?.kind !== "set") return;
         if (data.name !== null) void names.need([data.name]);
         const learnt: Item = { ...item, start: data.start, end: data.start + data.duration, ...(data.name === null ? {} : { name: data.name }) };
         state.selection.value = { kind: "set", items: chosen.items.map((one, at) => (at === index ? learnt : one)) };
     }, [data, known]);
-    const length = known ? (item.end ?? 0) - item.start : null;
+    const length = known || data ? item.end - item.start : null;
     const name = item.kind === "gap" ? "gap" : shortName(names.text(item.name ?? null));
     const colour = item.kind === "gap" ? "gap" : `c${names.colour(item.name ?? null)}`;
     return (
@@ -46,10 +46,10 @@ function Row({ item, index, sum }: { item: Item; index: number; sum: number }) {
 
 export function SetDetails({ items }: { items: readonly Item[] }) {
     const kinds = (["zone", "run", "gap"] as const).map((kind) => [kind, items.filter((item) => item.kind === kind).length] as const).filter(([, count]) => count > 0);
-    const lengths = items.flatMap((item) => (item.end === undefined ? [] : [item.end - item.start]));
+    const lengths = items.map((item) => item.end - item.start);
     const sum = lengths.reduce((total, length) => total + length, 0);
     const from = Math.min(...items.map((item) => item.start));
-    const to = Math.max(...items.map((item) => item.end ?? item.start));
+    const to = Math.max(...items.map((item) => item.end));
     return (
         <>
             <div class="between"><span class="tag">Several</span><span class="t3">Ctrl + click adds and removes</span></div>

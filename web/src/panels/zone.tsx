@@ -19,16 +19,17 @@ function speak(answer: ZoneDetail): void {
 /** A link names only the start: with the answer the selection knows its end and name, too. */
 function complete(chosen: Zone, answer: ZoneDetail): void {
     void state.names.value.need([answer.name, ...answer.parents.map((parent) => parent.name)]).then(() => speak(answer));
-    if (chosen.end !== undefined) return;
-    state.selection.value = { ...chosen, start: answer.start, end: answer.start + answer.duration, name: answer.name };
+    const end = answer.start + answer.duration;
+    if (chosen.start === answer.start && chosen.name === answer.name && (chosen.end === end || answer.open)) return;
+    state.selection.value = { ...chosen, start: answer.start, end, name: answer.name };
 }
 
 const LAUNCHED_SHOWN = 4;
 
 /** Runs on devices that this zone launched. */
 function WhatItLaunched({ chosen }: { chosen: Zone }) {
-    const there = (state.trace.value?.runs ?? 0) > 0 && chosen.end !== undefined;
-    const { data } = useAnswer<Launched>(there ? "launched" : "", { track: chosen.track, from: chosen.start, to: chosen.end ?? chosen.start + 1, limit: 64 },
+    const there = (state.trace.value?.runs ?? 0) > 0;
+    const { data } = useAnswer<Launched>(there ? "launched" : "", { track: chosen.track, from: chosen.start, to: chosen.end, limit: 64 },
         (answer) => void state.names.value.need(answer.runs.map((run) => run.name)));
     if (!there || !data?.runs.length) return null;
     const names = state.names.value;
@@ -36,12 +37,12 @@ function WhatItLaunched({ chosen }: { chosen: Zone }) {
         <Part title="What it launched" side={`${plural(data.count, "run")}, ] goes there`}>
             <div class="list-rows">
                 {data.runs.slice(0, LAUNCHED_SHOWN).map((run) => (
-                    <button key={`${run.track}:${run.start}`} onClick={() => {
-                        state.select({ kind: "run", track: run.track, lane: run.lane, start: run.start, end: run.start + run.duration, name: run.name }, { reveal: true });
+                    <button key={`${run.track}:${run.lane}:${run.start}`} onClick={() => {
+                        state.select({ kind: "run", track: run.track, lane: run.lane, start: run.start, end: run.end, name: run.name }, { reveal: true });
                     }}>
                         <i class={`swatch c${names.colour(run.name)}`} />
                         <span class="el">{shortName(names.text(run.name))} <span class="t3">{trackLabel(run.track)}</span></span>
-                        <span>{duration(run.duration)}</span><span />
+                        <span>{duration(run.end - run.start)}</span><span />
                     </button>
                 ))}
             </div>
@@ -54,7 +55,7 @@ export function ZoneDetails({ chosen }: { chosen: Zone }) {
     const names = state.names.value;
     void names.version.value;
     const known = names.get(data?.name ?? chosen.name ?? -1);
-    const length = data?.duration ?? (chosen.end ?? chosen.start) - chosen.start;
+    const length = data?.duration ?? chosen.end - chosen.start;
     if (error) return <p class="t2">This zone is not in the trace: {error}</p>;
     const where = place(known?.file, known?.line);
     return (

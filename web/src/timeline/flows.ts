@@ -18,13 +18,12 @@ async function innermost(track: number, time: number): Promise<ZoneDetail | null
 }
 
 function selectRun(run: Launched["runs"][number]): void {
-    const { track, lane, start, name } = run;
-    state.select({ kind: "run", track, lane, start, end: start + run.duration, name }, { reveal: true });
+    const { track, lane, start, end, name } = run;
+    state.select({ kind: "run", track, lane, start, end, name }, { reveal: true });
 }
 
 async function toRuns(zone: Extract<Selection, { kind: "zone" }>): Promise<void> {
-    const to = zone.end ?? zone.start + 1;
-    const { runs, count } = await getJson<Launched>(state.tracePath("launched"), { track: zone.track, from: zone.start, to });
+    const { runs, count } = await getJson<Launched>(state.tracePath("launched"), { track: zone.track, from: zone.start, to: zone.end });
     const [first] = runs;
     state.spoken.value = first ? `${plural(count, "run")} launched` : "This zone launched nothing on a device.";
     if (!first) return;
@@ -37,7 +36,7 @@ async function toLaunch(run: Extract<Selection, { kind: "run" }>): Promise<void>
     const zone = op && op.start !== null && op.track !== null ? await innermost(op.track, op.start) : null;
     if (!zone) {
         state.spoken.value = "What launched this run was not recorded.";
-        if (op && op.start !== null) state.showPlace(op.start, op.end ?? op.start + 1, op.track, false);
+        if (op && op.start !== null) state.show({ kind: "span", from: op.start, to: op.end ?? op.start, track: op.track });
         return;
     }
     state.select({ kind: "zone", track: zone.track, depth: zone.depth, start: zone.start, end: zone.start + zone.duration, name: zone.name }, { reveal: true });
@@ -52,7 +51,7 @@ async function step(forward: boolean): Promise<void> {
     if (chosen?.kind === "zone" && forward) return toRuns(chosen);
     if (chosen?.kind !== "run") return;
     if (!forward) return toLaunch(chosen);
-    const mine = chain?.runs.findIndex((run) => run.track === chosen.track && run.start === chosen.start) ?? -1;
+    const mine = chain?.runs.findIndex((run) => run.track === chosen.track && run.lane === chosen.lane && run.start === chosen.start) ?? -1;
     const next = chain && mine >= 0 ? chain.runs[(mine + 1) % chain.runs.length] : undefined;
     if (next) selectRun(next);
 }

@@ -2,9 +2,10 @@
 // What lies under and over the zones: grid, tints, losses, selection, marks, arrows, hairline.
 import { duration, plural } from "../model/format";
 import { runName } from "../model/opcolour";
-import { boxOfRun, current as currentOverlay, type MeasuredRun } from "../model/overlay";
+import { boxOfRun, current as currentOverlay, isRun, type MeasuredRun, type RunPlace } from "../model/overlay";
 import { gapsOfPart } from "../model/gaps";
 import { firstEndingAfter } from "../model/rows";
+import { itemOf } from "../model/place";
 import * as state from "../model/state";
 import type { Item, Span } from "../model/url";
 import { boxRectangle } from "./estimate";
@@ -151,6 +152,7 @@ function ring(frame: Frame, node: Node, row: Row, span: Span, lineWidth: number)
     context.lineWidth = lineWidth;
     const out = lineWidth / 2;
     context.strokeRect(left - out, y - out, width + 2 * out, row.height + 2 * out);
+    if (lineWidth === 2) (context.canvas as HTMLCanvasElement).dataset["ring"] = [left, y, width, row.height].join(" "); // for who checks it
     if (lineWidth < 2 || right - x > 8) return;
     context.fillStyle = theme.css.acc;
     context.beginPath();
@@ -183,11 +185,11 @@ function outlineSameName(frame: Frame, stage: Stage, name: number): void {
 function outlineRuns(frame: Frame, stage: Stage): void {
     let left = OUTLINED_MAX;
     for (const run of state.opRuns.data.peek()?.runs ?? []) {
-        if (run.track === null || run.start === null || run.duration === null) continue;
-        if (run.start > frame.view.to || run.start + run.duration < frame.view.from || run.duration * frame.scale < 2) continue;
-        const place = stage.rowAt(run.track, run.start + run.duration / 2);
+        const item = itemOf(run);
+        if (!item || item.start > frame.view.to || item.end < frame.view.from || (item.end - item.start) * frame.scale < 2) continue;
+        const place = stage.rowOfItem(item);
         if (!place || place.node.pinned !== frame.pinned || left-- <= 0) continue;
-        ring(frame, place.node, place.row, { from: run.start, to: run.start + run.duration }, 1);
+        ring(frame, place.node, place.row, { from: item.start, to: item.end }, 1);
     }
 }
 
@@ -245,35 +247,39 @@ function drawForetold(frame: Frame, stage: Stage, index: number, runs: readonly 
 }
 
 /** From the box that foretells a run to that run. */
-function drawEstimated(frame: Frame, stage: Stage, run: { track: number; start: number }): void {
+function drawEstimated(frame: Frame, stage: Stage, run: RunPlace): void {
     const data = currentOverlay();
-    const index = data ? boxOfRun(data, run.track, run.start) : -1;
+    const index = data ? boxOfRun(data, run) : -1;
     const pair = data?.boxes[index]?.pair;
     if (!data || typeof pair !== "number") return;
-    drawForetold(frame, stage, index, (data.pairs[pair]?.runs ?? []).filter((one) => one.track === run.track && one.start === run.start), false);
+    drawForetold(frame, stage, index, (data.pairs[pair]?.runs ?? []).filter((one) => isRun(one, run)), false);
 }
 
 /** Every item of a selection of several. */
 function drawSet(frame: Frame, stage: Stage, items: readonly Item[]): void {
     for (const item of items) {
-        const place = item.kind === "gap" ? stage.gapRow(item.track) : stage.rowOf(item.track, item.kind === "run", item.kind === "run" ? item.lane : item.depth);
-        if (place && item.end !== undefined && place.node.pinned === frame.pinned) ring(frame, place.node, place.row, { from: item.start, to: item.end }, 2);
+        const place = stage.rowOfItem(item);
+        if (place && place.node.pinned === frame.pinned) ring(frame, place.node, place.row, { from: item.start, to: item.end }, 2);
     }
+}
+
+function drawMoment(frame: Frame, time: number): void {
+    const x = Math.round((time - frame.view.from) * frame.scale);
+    frame.context.fillStyle = frame.theme.css.acc;
+    frame.context.fillRect(x - 1, 0, 2, frame.height);
 }
 
 function drawSelection(frame: Frame, stage: Stage): void {
     const chosen = state.selection.peek();
     const span = selectedSpan();
     if (chosen?.kind === "set") drawSet(frame, stage, chosen.items);
+    if (chosen?.kind === "moment") drawMoment(frame, chosen.time);
     if (!chosen || !span) return;
-    if (chosen.kind === "zone") {
-        const place = stage.rowOf(chosen.track, false, chosen.depth);
-        if (place && place.node.pinned === frame.pinned) ring(frame, place.node, place.row, span, 2);
-    } else if (chosen.kind === "run" || chosen.kind === "gap") {
-        const place = chosen.kind === "run" ? stage.rowOf(chosen.track, true, chosen.lane) : stage.gapRow(chosen.track);
+    if (chosen.kind === "zone" || chosen.kind === "run" || chosen.kind === "gap") {
+        const place = stage.rowOfItem(chosen);
         if (!place) return;
         if (place.node.pinned === frame.pinned) ring(frame, place.node, place.row, span, 2);
-        drawLaunch(frame, stage, place, chosen.kind === "gap" ? span.to : span.from);
+        if (chosen.kind !== "zone") drawLaunch(frame, stage, place, chosen.kind === "gap" ? span.to : span.from);
         if (chosen.kind === "run") drawEstimated(frame, stage, chosen);
     } else if (chosen.kind === "estimate") {
         const data = currentOverlay();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ruler, flags of signposts and frames, and the picture of the whole trace above them.
 import { clockBase, duration, tickLabel, tickStep } from "../model/format";
-import { safeText } from "../model/text";
+import { flagText, pointText } from "../model/points";
 import type { LossInfo, Point } from "../model/types";
 import type { Span } from "../model/url";
 import { mix, css } from "../model/colour";
@@ -110,12 +110,10 @@ function drawDimension(context: CanvasRenderingContext2D, view: RulerView, span:
     return { from: Math.min(from, aside - size / 2) - 34, to: Math.max(to, aside + size / 2) + 34 };
 }
 
-/** "step 7, 48.5 ms"; without the length where it does not fit. */
-function flagText(context: CanvasRenderingContext2D, view: RulerView, point: Point, next: Point | undefined, room: number): string {
-    const text = safeText(point.text || point.header);
-    if (point.kind !== "frame" || !next) return view.fitter.fit(context, text, room);
-    const whole = `${text}, ${duration(next.time - point.time)}`;
-    return view.fitter.width(context, whole) <= room ? whole : view.fitter.fit(context, text, room);
+/** "step 7 · 48.5 ms"; without the length where it does not fit. */
+function flag(context: CanvasRenderingContext2D, view: RulerView, point: Point, room: number): string {
+    const whole = flagText(point);
+    return view.fitter.width(context, whole) <= room ? whole : view.fitter.fit(context, pointText(point), room);
 }
 
 /** The flag or message under a place of the flags' row. */
@@ -156,7 +154,7 @@ export function drawFlags(context: CanvasRenderingContext2D, view: RulerView, po
         const room = Math.min(until, width) - left - 6;
         if (left < free || room < 24) return;
         context.fillStyle = theme.css.tx2;
-        const text = flagText(context, view, point, next, room);
+        const text = flag(context, view, point, room);
         context.fillText(text, left, y + FLAGS_HEIGHT / 2);
         if (text) free = left + view.fitter.width(context, text) + 6;
     });

@@ -8,7 +8,7 @@ import { decodeRows, FLAG_GAP, firstEndingAfter, type Section } from "../model/r
 import * as state from "../model/state";
 import { matcher } from "../model/text";
 import { levelFor } from "../model/tiles";
-import type { Span } from "../model/url";
+import type { Item, Span } from "../model/url";
 import { boxAt, drawEstimate } from "./estimate";
 import { TextFitter, drawLabels, type LabelRow } from "./labels";
 import { layOut, nodesBetween, PADDING, PINNED_SHARE, RUN_HEIGHT, type Layout, type Node, type OverlayLane, type Row } from "./layout";
@@ -315,6 +315,7 @@ export class Stage {
     private draw(): void {
         if (this.width < 2 || !state.trace.peek()) return;
         if (this.stale) this.order();
+        delete this.canvas.dataset["ring"];
         const frame = this.frame(false);
         this.drawPart(frame, this.pinnedArea, this.height);
         if (this.pinnedArea > 0) this.drawPart(this.frame(true), 0, this.pinnedArea);
@@ -531,6 +532,15 @@ export class Stage {
         return node && row ? { node, row } : null;
     }
 
+    /** Where a place is drawn. Zones of a track that shows them as runs are on the row of these. */
+    rowOfItem(item: Item): { node: Node; row: Row } | null {
+        switch (item.kind) {
+            case "gap": return this.gapRow(item.track);
+            case "run": return this.rowOf(item.track, true, item.lane);
+            case "zone": return this.rowOf(item.track, false, item.depth) ?? this.rowAt(item.track, (item.start + item.end) / 2);
+        }
+    }
+
     /** The row of a track that a run is on at a time, whatever its lane; a zone that stands for it where it has none. */
     rowAt(track: number, time: number): { node: Node; row: Row } | null {
         const node = this.nodeOf(track);
@@ -544,15 +554,17 @@ export class Stage {
 
     /** Where a gap that ends on a track is shown: there, or on the queue of the same device that shows gaps. */
     gapRow(track: number): { node: Node; row: Row } | null {
-        const own = this.rowOf(track, true, 0);
+        const node = this.nodeOf(track);
+        const first = node?.rows[0]; // of a CPU, whose ops are on threads
+        const own = this.rowOf(track, true, 0) ?? (node && first ? { node, row: first } : null);
         if (!own || own.row.gaps) return own;
         const tracks = state.trace.peek()?.tracks ?? [];
         const parent = tracks.find((one) => one.id === track)?.parent ?? track;
         const layout = this.layout.peek();
-        for (const node of [...layout.pinned, ...layout.nodes]) {
-            const row = node.rows.find((one) => one.runs && one.gaps);
+        for (const shown of [...layout.pinned, ...layout.nodes]) {
+            const row = shown.rows.find((one) => one.runs && one.gaps);
             const other = row && tracks.find((one) => one.id === row.track);
-            if (row && other && (other.parent === parent || other.id === parent)) return { node, row };
+            if (row && other && (other.parent === parent || other.id === parent)) return { node: shown, row };
         }
         return own;
     }
@@ -626,9 +638,7 @@ export function selectedSpan(): Span | null {
         const box = currentOverlay()?.boxes[chosen.index];
         return box ? { from: box.start, to: box.end } : null;
     }
-    if ((chosen.kind === "zone" || chosen.kind === "run" || chosen.kind === "gap") && chosen.end !== undefined) {
-        return { from: chosen.start, to: chosen.end };
-    }
+    if (chosen.kind === "zone" || chosen.kind === "run" || chosen.kind === "gap") return { from: chosen.start, to: chosen.end };
     return null;
 }
 

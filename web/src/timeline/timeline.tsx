@@ -6,13 +6,15 @@ import { duration, exactNs, plural } from "../model/format";
 import { ask, current } from "../model/overlay";
 import { FLAG_GAP, FLAG_OPEN, FLAG_WAIT } from "../model/rows";
 import * as state from "../model/state";
+import { endOfFrame, momentOf, pointText } from "../model/points";
 import { fileName, safeText } from "../model/text";
 import { factorText } from "../panels/estimated";
-import { fit, mapInput, StageInput } from "./input";
+import { mapInput, StageInput } from "./input";
 import { namesAbove } from "./narrow";
 import { pointAt, RULER_HEIGHT } from "./ruler";
 import { currentStage, Stage, type Hit } from "./stage";
-import { setFirstDepth, showAll, trackFilter } from "./tracks";
+import { bringIntoView } from "./reveal";
+import { showAll, trackFilter } from "./tracks";
 import { HiddenNote, Trees } from "./tree";
 
 const HEAD_WIDTH = { least: 120, most: 420, standard: 208, narrow: 112 };
@@ -23,45 +25,15 @@ function keptWidth(): number {
     return innerWidth < 600 ? HEAD_WIDTH.narrow : HEAD_WIDTH.standard;
 }
 
-/** Brings a place into view when something asked for it. */
+/** Brings a place into view when something asked for it, once the stage has its size. */
 function useReveal(): void {
     useSignalEffect(() => {
         const wanted = state.reveal.value;
         const stage = currentStage.value;
-        if (!wanted || !stage) return;
-        const { from, to } = state.view.peek();
-        const length = wanted.to - wanted.from;
-        const visible = wanted.from >= from && wanted.to <= to;
-        const wide = length * stage.scale >= 3;
-        if (wanted.fit || !visible || !wide) {
-            const room = wanted.fit || length > to - from || !wide ? Math.max(length * 1.6, 8) : to - from;
-            const middle = (wanted.from + wanted.to) / 2;
-            if (wanted.fit) fit(wanted);
-            else state.setView({ from: middle - room / 2, to: middle + room / 2 });
-        }
-        if (wanted.track === null) return;
-        const folded = stage.layout.peek().inside.get(wanted.track);
-        if (folded) { // it is laid out a moment later, and has a place then
-            state.folds.value = new Set([...state.folds.peek(), folded]);
-            queueMicrotask(() => (state.reveal.value = { ...wanted, count: wanted.count + 1 }));
-            return;
-        }
-        if (wanted.depth !== null) showDepth(stage, wanted.track, wanted.depth);
-        const node = stage.nodeOf(wanted.track);
-        if (!node || node.pinned) return;
-        const top = stage.scrollY.peek();
-        const room = stage.height - stage.pinnedArea;
-        if (node.y < top || node.y + Math.min(node.height, 60) > top + room) stage.scrollTo(node.y - 40);
+        if (!wanted || !stage || stage.size.value.width <= 1) return;
+        state.reveal.value = null;
+        queueMicrotask(() => bringIntoView(stage, wanted));
     });
-}
-
-/** Opens a track that does not show this depth, and scrolls it to there. */
-function showDepth(stage: Stage, track: number, depth: number): void {
-    const node = stage.nodeOf(track);
-    if (!node || node.rows.some((row) => !row.runs && row.depth === depth)) return;
-    const shown = node.scroll?.shown ?? node.rows.length;
-    if (!state.deep.peek().has(track)) state.deep.value = new Set([...state.deep.peek(), track]);
-    setFirstDepth(track, depth - Math.floor(shown / 2));
 }
 
 /** One timeline per trace; a trace that grows keeps its own. */
@@ -158,21 +130,18 @@ function markInput(stage: Stage, element: HTMLElement): void {
     });
 }
 
-/** A frame becomes the window, with Shift up to it; another flag or a message is shown and marked. */
+/** A frame becomes the window, with Shift up to it; another flag or a message is selected. */
 function chooseFlag(stage: Stage, event: MouseEvent): void {
     const points = state.points.data.peek()?.points ?? [];
     const point = pointAt({ ...state.view.peek(), width: stage.width }, points, event.offsetX);
     if (!point) return;
-    if (point.kind !== "frame") {
-        state.marks.value = [...state.marks.peek().filter((mark) => mark.name !== ""), { time: point.time, name: "" }];
-        return;
-    }
+    if (point.kind !== "frame") return state.select(momentOf(points, point));
     const frames = points.filter((one) => one.kind === "frame");
-    const to = frames[frames.indexOf(point) + 1]?.time ?? state.whole.peek().to;
+    const to = endOfFrame(point) ?? frames[frames.indexOf(point) + 1]?.time ?? state.whole.peek().to;
     const last = state.crumbs.peek()[state.crumbs.peek().length - 1];
     const from = event.shiftKey && last ? Math.min(last.from, point.time) : point.time;
     if (event.shiftKey && last) state.keepCrumbs(state.crumbs.peek().length - 1);
-    state.pushWindow({ from, to: event.shiftKey && last ? Math.max(last.to, to) : to }, point.text || "frame");
+    state.pushWindow({ from, to: event.shiftKey && last ? Math.max(last.to, to) : to }, pointText(point) || "frame");
 }
 
 function HeadSeparator({ width }: { width: { value: number } }) {
