@@ -31,31 +31,23 @@ async function shown(page) {
         const [x, y, width, height] = canvas?.dataset.ring?.split(" ").map(Number) ?? [];
         let ring = null;
         if (width !== undefined) {
-            const there = x + width > 0 && x < canvas.clientWidth && y >= 0 && y + height <= canvas.clientHeight;
+            const there = x >= 0 && x + width <= canvas.clientWidth && y >= 0 && y + height <= canvas.clientHeight;
             const ratio = canvas.width / canvas.clientWidth;
-            const from = Math.max(0, x);
-            const line = there ? canvas.getContext("2d").getImageData(Math.round(from * ratio), Math.round((y - 1) * ratio), Math.max(1, Math.round((Math.min(x + width, canvas.clientWidth) - from) * ratio)), 1).data : [];
+            const line = there ? canvas.getContext("2d").getImageData(Math.round(x * ratio), Math.round((y - 1) * ratio), Math.max(1, Math.round(width * ratio)), 1).data : [];
             let painted = 0;
             for (let at = 0; at < line.length; at += 4) if (wanted.every((value, index) => line[at + index] === value)) painted++;
-            ring = { there, painted, width };
+            ring = { there, painted, share: width / canvas.clientWidth };
         }
         const fragment = new URLSearchParams(location.hash.slice(1));
         return {
             tag: text(".inspector .tag"), title: text(".inspector h2"), lengths: [text(".inspector h2"), text(".inspector .t2")].join(" "), inspector: text(".inspector"),
-            selection: fragment.get("sel"), ring, panel: location.hash.slice(1).split("&")[0],
+            whole: document.querySelector(".inspector h2")?.getAttribute("title") ?? "", selection: fragment.get("sel"), ring, panel: location.hash.slice(1).split("&")[0],
         };
     });
 }
 
-/** The view is written to the address a moment later. */
-async function viewOf(page) {
-    await page.waitForFunction(() => location.hash.includes("v="));
-    await new Promise((done) => setTimeout(done, 300));
-    return page.evaluate(() => new URLSearchParams(location.hash.slice(1)).get("v"));
-}
-
 /** Clicks the nth of these; what the row said, and what is shown then. */
-async function click(page, door, selector, index, read) {
+async function click(page, door, selector, index) {
     const row = (await page.$$(selector))[index];
     if (!row) return null;
     const said = await row.evaluate((element) => ({
@@ -65,7 +57,7 @@ async function click(page, door, selector, index, read) {
     }));
     await row.evaluate((element) => { element.scrollIntoView({ block: "nearest" }); element.click(); });
     const now = await shown(page);
-    return { door, said, ...(read ? read(said) : {}), now, view: await viewOf(page) };
+    return { door, said, now };
 }
 
 async function open(trace, panel) {
@@ -144,11 +136,51 @@ async function launched(page, add) {
     }
 }
 
+/** Lines of the colour of what is selected, over the whole height of the stage. */
+const linesOn = (page) => page.evaluate(() => {
+    const canvas = document.querySelector(".plot canvas");
+    const context = canvas.getContext("2d");
+    const probe = document.createElement("span");
+    probe.style.color = "var(--acc)";
+    document.body.append(probe);
+    const wanted = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+    probe.remove();
+    const rows = [1, canvas.height - 2].map((y) => context.getImageData(0, y, canvas.width, 1).data);
+    let found = 0;
+    for (let at = 0; at < canvas.width * 4; at += 4) if (rows.every((row) => wanted.every((value, index) => row[at + index] === value))) found++;
+    return found;
+});
+
+/** Marks that were kept. */
+async function marks(page) {
+    const box = await page.$eval("[data-stage]", (element) => { const { x, y } = element.getBoundingClientRect(); return { x, y }; });
+    await page.keyboard.press("0");
+    await page.keyboard.press("Escape");
+    for (const x of [300, 600]) {
+        await page.mouse.move(box.x + x, box.y + 60);
+        await settled(page);
+        await page.keyboard.down("Shift");
+        await page.keyboard.press("M");
+        await page.keyboard.up("Shift");
+    }
+    await page.mouse.move(5, 5);
+    await settled(page);
+    const before = await linesOn(page);
+    if (!(await drawerTab(page, "Messages"))) return null;
+    await settled(page);
+    await page.$$eval(".drawer tbody tr", (all) => all[0].click());
+    await settled(page);
+    await page.keyboard.press("Escape");
+    await settled(page);
+    return { before, after: await linesOn(page) };
+}
+
 async function messages(trace, add) {
     const page = await open(trace, "messages");
     const count = Math.min(6, (await page.$$("tbody tr")).length);
     for (let index = 0; index < count; index++) {
-        add(await click(page, "message", "tbody tr", index));
+        const message = await click(page, "message", "tbody tr", index);
+        add({ ...message, lines: await linesOn(page) });
         await page.evaluate(() => [...document.querySelectorAll(".tabs [role=tab], .tabs a, .tabs button")].find((one) => one.textContent === "Messages").click());
         await settled(page);
     }
@@ -157,9 +189,10 @@ async function messages(trace, add) {
 
 const seen = [];
 const problems = [];
+let kept = null;
 const { traces } = await (await fetch(new URL("/api/traces", address), { headers: token ? { Authorization: `Bearer ${token}` } : {} })).json();
 for (const { id, name } of traces) {
-    const add = (one) => one && seen.push({ trace: name, ...one });
+    const add = (one) => one && seen.push({ id, trace: name, ...one });
     const page = await open(id, "overview");
     await advice(page, id, add);
     await ops(page, add);
@@ -169,7 +202,11 @@ for (const { id, name } of traces) {
     await page.screenshot({ path: join(folder, `${plain(name).replace(/[^\w.-]/g, "_")}.png`) });
     problems.push(...page.problems);
     await page.close();
-    if (!few) await messages(id, add);
+    if (few) continue;
+    await messages(id, add);
+    const marked = await open(id, "overview");
+    kept = await marks(marked);
+    await marked.close();
 }
 await browser.close();
-console.log(JSON.stringify({ seen, problems }));
+console.log(JSON.stringify({ seen, problems, traces, marks: kept }));

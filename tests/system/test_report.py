@@ -518,26 +518,26 @@ class Report(harness.TestCase):
         return int(said.group(1))
 
     def test_the_first_steps_are_left_out_where_they_are_slow(self):
-        """As in opscope summary: frames say where a step ends."""
+        """As in opscope summary: frames say where a step begins."""
         trace = self.record([harness.program("step_ops")])
-        first = self.first_step(trace, 7)
-        self.assertIn(first, (3, 4, 5))
-        for options, count in (((), 8 - first), (("--include-warm-up",), 6), (("--ignore-signposts",), 6), (("--id-range", "1-"), 6)):
+        first = self.first_step(trace, 6)
+        self.assertIn(first, (2, 3, 4))
+        for options, count in (((), 7 - first), (("--include-warm-up",), 6), (("--ignore-signposts",), 6), (("--id-range", "1-"), 6)):
             self.assertEqual(self.json(trace, *options)["device_ops"], count, options)
 
     def test_the_page_of_a_report_has_the_same_steps(self):
         trace = self.record([harness.program("step_ops")])
-        first = self.first_step(trace, 7)
+        first = self.first_step(trace, 6)
         shown = self.page_of(trace).chosen("overview")
-        self.assertEqual(shown["window"]["source"], f"steps {first} to 7")
+        self.assertEqual(shown["window"]["source"], f"steps {first} to 6")
         self.assertRegex(shown["window"]["left_out"][0]["reason"], "^warm-up: ")
 
     def test_what_comes_before_the_first_step_is_left_out(self):
         trace = self.record([harness.program("step_ops"), "ends"])
-        first = self.first_step(trace, 6)  # the second step is the first that has a begin
-        self.assertIn(first, (2, 3, 4))
-        self.assertEqual(self.json(trace)["device_ops"], 7 - first)
-        if first == 2:
+        first = self.first_step(trace, 5)  # from the first mark on
+        self.assertIn(first, (1, 2, 3))
+        self.assertEqual(self.json(trace)["device_ops"], 6 - first)
+        if first == 1:
             self.assertIn("What comes before is left out as start-up (", self.opscope("summary", trace).stdout.replace("\n", " "))
 
     def test_zones_that_fill_the_gaps_are_on_the_page(self):

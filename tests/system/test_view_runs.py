@@ -82,6 +82,29 @@ class Runs(ServerCase):
         self.assertEqual(said, {"matmul": "train.py:5", "softmax": "train.py:5"}, "as opscope ops says")
         self.assertEqual(self.get("/api/t/0/op?name=nothing&group=op")["places"], [])
 
+    def test_a_run_that_an_op_lists_is_found_at_its_place(self):
+        """Runs that begin together are on several lanes: a start alone would name another one. Kernels of one call count together."""
+        self.serve(self.trace(
+            ("track", "main", 1), ("zone", 0, 0, 100, "train"), ("device", "GPU 0", "made up"),
+            ("op", 1, 10, 20, "softmax"), ("run", 1, 1000, 4000, "softmax_kernel"),
+            ("op", 2, 30, 40, "matmul"), ("run", 2, 1000, 6000, "matmul_kernel"), ("run", 2, 7000, 9000, "reduce_kernel"),
+            ("op", 3, 50, 60, "relu"), ("run", 3, 1000, 6000, "relu_kernel"), name="together.opscope"))
+        listed = {group["name"]: self.get(f"/api/t/0/op?name={group['name']}")["runs"] for group in self.get("/api/t/0/ops")["groups"]}
+        self.assertEqual({name: [(run["start"], run["end"], run["duration"]) for run in runs] for name, runs in listed.items()},
+                         {"softmax": [(1000, 4000, 3000)], "matmul": [(1000, 6000, 7000)], "relu": [(1000, 6000, 5000)]})
+        for name, [place] in listed.items():
+            run = self.get(f"/api/t/0/run?track={place['track']}&lane={place['lane']}&at={place['start']}")
+            self.assertEqual((place["kind"], run["op"]["text"], run["counted"]["name"], run["counted"]["ns"]), ("run", name, name, place["duration"]))
+            self.assertEqual(run["start"] + run["duration"], place["end"])
+            self.assertEqual(run["counted"]["kernels"], 2 if name == "matmul" else 1)
+
+    def test_advice_has_its_evidence(self):
+        """A gap ends where the op begins before which it is: its place is not that of the op."""
+        [advice] = self.get("/api/t/0/overview")["advice"]
+        longest = self.get("/api/t/0/gaps")["gaps"][0]
+        self.assertEqual(advice["evidence"], {"kind": "gap", "track": self.device["id"], "lane": None, "start": 20 * MS, "end": 28 * MS, "name": "matmul"})
+        self.assertEqual((longest["start"], longest["duration"]), (20 * MS, 8 * MS))
+
     def test_a_stretch_of_the_host_knows_what_it_launched(self):
         main = next(track for track in self.get("/api/t/0/trace")["tracks"] if track["kind"] == "thread")
         names = self.names()
@@ -91,8 +114,8 @@ class Runs(ServerCase):
         found = ask(f"track={main['id']}&from={6 * MS}&to={10 * MS}")
         self.assertEqual((found["calls"], found["count"]), (2, 2))
         self.assertEqual(found["runs"], [
-            {"name": names["softmax_kernel"], "track": self.device["id"], "lane": 0, "start": 10 * MS, "duration": 2 * MS},
-            {"name": names["matmul_kernel"], "track": self.device["id"], "lane": 0, "start": 12 * MS + 100, "duration": 8 * MS - 100}])
+            {"name": names["softmax_kernel"], "track": self.device["id"], "lane": 0, "start": 10 * MS, "end": 12 * MS},
+            {"name": names["matmul_kernel"], "track": self.device["id"], "lane": 0, "start": 12 * MS + 100, "end": 20 * MS}])
         self.assertEqual([row["start"] for row in ask(f"track={main['id']}&limit=1")["runs"]], [2 * MS])
         self.assertEqual(ask(f"track={main['id']}&limit=1")["count"], 4, "the copy has no call")
         self.assertEqual(ask(f"track={self.device['id']}")["runs"], [], "a device calls nothing")

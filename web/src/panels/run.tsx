@@ -70,7 +70,7 @@ export function RunDetails({ chosen }: { chosen: Run }) {
     return (
         <>
             <div class="between"><span class="tag">Run of an op{group ? `, ${safeText(group.kind)}` : ""}</span><span class="t3">starts at {duration(chosen.start, 5)}</span></div>
-            <h2 title={safeText(own)}>{shortName(name)}</h2>
+            <h2 title={safeText(name)}>{shortName(name)}</h2>
             <div class="t2 lengths"><Lengths data={data} drawn={length} /> on {trackLabel(chosen.track)}{group ? `, mean ${duration(group.mean)}` : ""}</div>
             <AdviceOf chosen={chosen} />
             {group && <AgainstMachine group={group} />}
