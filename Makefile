@@ -16,7 +16,7 @@ GENERATOR    = $(if $(shell command -v ninja),-G Ninja)
 FIND_AGAIN = ! grep -qs '=\(OPSCOPE_NPM\|OPENCL_.*\|TORCH_.*\)-NOTFOUND' $(BUILD)/CMakeCache.txt || cmake -S . -B $(BUILD) >/dev/null
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-long test-gpu bench lint format docs setup install uninstall cross fuzz clean help \
+.PHONY: all demo test test-long test-gpu bench lint format docs setup install uninstall cross fuzz fuzz-coverage clean help \
         setup-build setup-test setup-bench setup-lint
 
 all: ## build into build/
@@ -64,8 +64,11 @@ uninstall: all ## remove what `make install` with the same PREFIX and DESTDIR pu
 cross: setup-test ## build for aarch64 and run the unit tests under qemu-user
 	@$(PYTHON) tests/run.py --build $(BUILD) --jobs $(JOBS) --only aarch64
 
-fuzz: setup-test ## run every fuzz target for FUZZ_SECONDS (60) each
-	@$(PYTHON) tests/run.py --build $(BUILD) --jobs $(JOBS) --only fuzz --fuzz-seconds $(or $(FUZZ_SECONDS),60)
+fuzz: setup-test ## look for news: each fuzz target for FUZZ_SECONDS (ten minutes; half an hour for what strangers send)
+	@$(PYTHON) tests/run.py --build $(BUILD) --jobs $(JOBS) --only fuzz --fuzz-seconds $(or $(FUZZ_SECONDS),0)
+
+fuzz-coverage: setup-test ## print which lines each fuzz target reaches, and what none does
+	@$(PYTHON) tests/run.py --build $(BUILD) --jobs $(JOBS) --only fuzz-coverage
 
 clean: ## remove build/
 	rm -rf $(BUILD)

@@ -74,15 +74,18 @@ function(opscope_adapters)
   endforeach()
 endfunction()
 
-# The program is main.c; the commands are a library, which the unit tests link as well.
-function(opscope_program)
+# The program is main.c; the commands are a library, which tests link as well.
+function(opscope_commands)
   set(main ${CMAKE_SOURCE_DIR}/src/cli/main.c)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/*.c)
   list(REMOVE_ITEM sources ${main})
   add_library(opscope_cli STATIC ${sources})
   target_link_libraries(opscope_cli PUBLIC opscope_serve opscope_measure opscope_collect opscope_load opscope_import opscope_compat
                         opscope_doctor Threads::Threads)
-  add_executable(opscope ${main})
+endfunction()
+
+function(opscope_program)
+  add_executable(opscope ${CMAKE_SOURCE_DIR}/src/cli/main.c)
   target_link_libraries(opscope PRIVATE opscope_cli)
   set_target_properties(opscope PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
@@ -242,8 +245,19 @@ function(opscope_fuzz_targets)
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
-    target_link_libraries(${name} PRIVATE opscope_collect opscope_serve opscope_load opscope_import opscope_compat
-                          Threads::Threads)
-    target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+    target_link_libraries(${name} PRIVATE opscope_cli)
+    if(OPSCOPE_FUZZ_COVERAGE)
+      target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    else()
+      target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+    endif()
   endforeach()
+  target_sources(fuzz_commands PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/trace_commands.c)
+endfunction()
+
+# tests/fuzz/mutants.c: damaged traces through every command, without libFuzzer.
+function(opscope_mutants)
+  add_executable(mutants EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/fuzz/mutants.c
+                 ${CMAKE_SOURCE_DIR}/tests/fuzz/trace_commands.c)
+  target_link_libraries(mutants PRIVATE opscope_cli)
 endfunction()

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 
-from support import build, cmocka, fuzz, golden
+from support import build, cmocka, fuzz, fuzz_coverage, golden, mutants
 from support.process import run_logged
 from support.report import Report
 
@@ -29,7 +29,6 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Limits are against hanging, on a machine that does other things as well; nothing is expected to come near them.
 SYSTEM_FILE_LIMIT_S = 3600
 EMULATOR_SLOWDOWN = 5
-LONG_FUZZ_SECONDS = 120  # a target, with --long
 SANITIZER_SLOWDOWN = 3
 # System tests that are run on the build with ASan as well: what reads files and segments that others wrote.
 SANITIZED_SYSTEM_TESTS = ("test_damage", "test_faults", "test_mcp", "test_report_damaged", "test_run_view", "test_tenstorrent",
@@ -48,7 +47,7 @@ class Context:
         self.long = options.long
         self.match = options.match
         self.update = options.update
-        self.fuzz_seconds = options.fuzz_seconds or (LONG_FUZZ_SECONDS if options.long else 20)
+        self.fuzz_seconds = options.fuzz_seconds  # None: a fixed number of runs; 0: as long as each target deserves
         kept = ("OPSCOPE_REFERENCE_DATA", "OPSCOPE_NO_INSTALL")
         self.env = {
             name: value
@@ -283,7 +282,32 @@ def step_fuzz(step, context):
         return
     folder = context.folder("fuzz")
     if build.build(step, context, folder, ["-DCMAKE_C_COMPILER=clang", "-DOPSCOPE_FUZZ=ON"], names):
-        fuzz.run_fuzz(step, context, folder, names, context.fuzz_seconds)
+        fuzz.run_fuzz(step, context, folder, names)
+
+
+def step_mutants(step, context):
+    """damaged traces through every command under ASan and UBSan"""
+    problem = build.sanitizer_problem("gcc", "address,undefined") if shutil.which("gcc") else "gcc is not installed"
+    if problem:
+        step.skipped("build", problem)
+        return
+    folder = context.folder("asan")
+    flags = ["-DCMAKE_C_COMPILER=gcc", "-DOPSCOPE_SANITIZE=address,undefined"]
+    if build.build(step, context, folder, flags, ["mutants"]):
+        mutants.run_mutants(step, context, folder, build.steady_addresses())
+
+
+def step_fuzz_coverage(step, context):
+    """lines that each fuzz target reaches, and what none does"""
+    problem = fuzz_coverage.missing()
+    if problem:
+        step.skipped("build", problem)
+        return
+    names = fuzz.target_names(context)
+    folder = context.folder("fuzz-coverage")
+    flags = ["-DCMAKE_C_COMPILER=clang", "-DOPSCOPE_FUZZ=ON", "-DOPSCOPE_FUZZ_COVERAGE=ON"]
+    if build.build(step, context, folder, flags, names):
+        fuzz_coverage.run_coverage(step, context, folder, names)
 
 
 STEPS = {
@@ -299,7 +323,10 @@ STEPS = {
     "minimal": step_minimal,
     "aarch64": step_aarch64,
     "fuzz": step_fuzz,
+    "mutants": step_mutants,
 }
+# Steps that are run when they are asked for.
+MORE_STEPS = {"fuzz-coverage": step_fuzz_coverage}
 
 
 # Steps that look at the default build; the others make their own.
@@ -315,24 +342,26 @@ def parse_arguments():
     parser.add_argument("--build", default=os.path.join(SOURCE, "build"), help="build folder (build)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="how many at a time")
     parser.add_argument("--only", default="", help="comma-separated steps")
-    parser.add_argument("--match", default="", help="system tests whose name contains this")
+    parser.add_argument("--match", default="", help="system tests and fuzz targets whose name contains this")
     parser.add_argument("--long", action="store_true", help="fuzz longer, repeat stress tests, all of CPython's suite")
-    parser.add_argument("--fuzz-seconds", type=int, default=0, help=f"seconds a fuzz target (20; {LONG_FUZZ_SECONDS} with --long)")
+    parser.add_argument(
+        "--fuzz-seconds", type=int, help="look for news for so long a fuzz target (0: as long as each deserves) instead of a fixed test"
+    )
     parser.add_argument("--update", action="store_true", help="golden: rewrite the expectations that opscope wrote")
     parser.add_argument("--list", action="store_true", help="name the steps and end")
     options = parser.parse_args()
     options.steps = [name for name in options.only.split(",") if name] or list(STEPS)
-    unknown = [name for name in options.steps if name not in STEPS]
+    unknown = [name for name in options.steps if name not in {**STEPS, **MORE_STEPS}]
     if unknown:
-        parser.error(f"no step {', '.join(unknown)}; there are {', '.join(STEPS)}")
+        parser.error(f"no step {', '.join(unknown)}; there are {', '.join({**STEPS, **MORE_STEPS})}")
     return options
 
 
 def main():
     options = parse_arguments()
     if options.list:
-        for name, function in STEPS.items():
-            print(f"{name:10} {function.__doc__}")
+        for name, function in {**STEPS, **MORE_STEPS}.items():
+            print(f"{name:13} {function.__doc__}")
         return 0
     context = Context(options)
     if NEED_THE_BUILD & set(options.steps):
@@ -346,9 +375,10 @@ def main():
     report = Report()
     print(f"testing in {context.build}, logs in {context.logs}", flush=True)
     for name in options.steps:
-        step = report.begin(name, STEPS[name].__doc__)
+        function = STEPS.get(name) or MORE_STEPS[name]
+        step = report.begin(name, function.__doc__)
         try:
-            STEPS[name](step, context)
+            function(step, context)
         except (OSError, subprocess.SubprocessError) as error:
             step.failed("step", str(error))
         report.end(step)

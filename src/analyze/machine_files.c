@@ -114,9 +114,8 @@ static int take_names(struct machine *machine, const char *path, const struct js
     return status;
 }
 
-/* One file's text; `path` is for messages and is kept as where it comes from. */
-static int parse_file(struct machine_set *set, const char *path, const char *text, size_t length,
-                      struct error *err)
+int machine_files_parse(struct machine_set *set, const char *path, const char *text, size_t length,
+                        struct error *err)
 {
     struct json_document json = {0};
     struct machine machine;
@@ -164,7 +163,7 @@ static int read_file(struct machine_set *set, const char *path, struct error *er
     else if (text.length > FILE_BYTES_MAX)
         status = error_set(err, EFBIG, "%s is too large to describe a machine", path);
     else
-        status = parse_file(set, path, (const char *)text.data, text.length, err);
+        status = machine_files_parse(set, path, (const char *)text.data, text.length, err);
     bytes_free(&text);
     return status;
 }
@@ -203,8 +202,8 @@ int machine_files_read(struct machine_set *set, const char *named, struct error 
     char folder[4096];
     int status = 0;
     for (size_t i = 0; i < machine_builtin_count && !status; i++)
-        status =
-            parse_file(set, "built in", machine_builtin_files[i].text, machine_builtin_files[i].length, err);
+        status = machine_files_parse(set, "built in", machine_builtin_files[i].text,
+                                     machine_builtin_files[i].length, err);
     if (!status && config && *config) {
         snprintf(folder, sizeof folder, "%s/opscope/machines", config);
         status = read_folder(set, folder, err);

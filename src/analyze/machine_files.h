@@ -12,6 +12,10 @@
 /* `named` may be NULL, a machine's name, or the path of a file, which is then the set's newest. */
 int machine_files_read(struct machine_set *set, const char *named, struct error *err);
 
+/* One file's text; `path` is for messages and is kept as where it comes from. */
+int machine_files_parse(struct machine_set *set, const char *path, const char *text, size_t length,
+                        struct error *err);
+
 /* A path has a "/" or ends in ".json"; a name does not. */
 bool machine_file_is_path(const char *named);
 

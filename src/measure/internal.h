@@ -33,6 +33,10 @@ struct measure {
 /* launch.c: starts a worker and asks which ops it has. `is_again`: after another was lost; the list stays as it is. */
 int measure_start_worker(struct measure *m, bool is_again, struct error *err);
 void measure_trace_path(const struct measure *m, size_t number, char *out, size_t size);
+/* From m->document, what a worker said: its list of ops, and its answer to the question about one of them. */
+int measure_take_list(struct measure *m, struct error *err);
+int measure_take_answer(struct measure *m, const char *listed_name, struct overhead_op *op,
+                        struct error *err);
 /* The JSON text of a node as a NUL-terminated copy; "" for null. The caller frees it. */
 char *measure_text(const struct json_node *node);
 

@@ -140,7 +140,7 @@ static int find_duplicate(struct measure *m, struct error *err)
     return 0;
 }
 
-static int take_list(struct measure *m, struct error *err)
+int measure_take_list(struct measure *m, struct error *err)
 {
     const struct json_document *d = &m->document;
     const struct json_node *root = json_root(d), *ops = json_find(d, root, "ops");
@@ -247,5 +247,5 @@ int measure_start_worker(struct measure *m, bool is_again, struct error *err)
     int status = may_choose ? start_python(m, err) : start_once(m, err);
     if (status)
         return status == 1 ? -EINVAL : status;
-    return is_again ? 0 : take_list(m, err);
+    return is_again ? 0 : measure_take_list(m, err);
 }

@@ -231,7 +231,7 @@ static bool is_true(const struct measure *m, const char *key)
     return node && node->kind == JSON_TRUE;
 }
 
-static int take_answer(struct measure *m, const char *listed_name, struct overhead_op *op, struct error *err)
+int measure_take_answer(struct measure *m, const char *listed_name, struct overhead_op *op, struct error *err)
 {
     const struct json_document *d = &m->document;
     char *error = measure_text(json_find(d, json_root(d), "error"));
@@ -299,7 +299,7 @@ static int measure_op(struct measure *m, const char *listed_name, struct overhea
         worker_ask(&m->worker, (const char *)question.data, m->options.time_limit_ns, &m->document, err);
     bytes_free(&question);
     if (answer == WORKER_ANSWERED)
-        return take_answer(m, listed_name, op, err);
+        return measure_take_answer(m, listed_name, op, err);
     if (answer < 0)
         return answer;
     if (answer == WORKER_SILENT) {

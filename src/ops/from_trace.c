@@ -381,10 +381,10 @@ static uint32_t call_of(struct reading *r, const struct trace_run *run)
 static void read_run(struct reading *r, const struct trace_run *run)
 {
     const struct trace_track *track = trace_get_track(r->trace, run->track);
-    uint32_t clock = track ? track->clock : TRACE_HOST_CLOCK, device = device_of(r, run->track);
+    uint32_t device = device_of(r, run->track);
     uint32_t call = call_of(r, run);
-    uint64_t start_ns = trace_host_ns(r->trace, clock, run->start);
-    uint64_t end_ns = trace_host_ns(r->trace, clock, run->start + run->duration);
+    uint64_t start_ns = trace_track_host_ns(r->trace, run->track, run->start);
+    uint64_t end_ns = trace_track_host_ns(r->trace, run->track, run->start + run->duration);
     ops_add_run(r->ops, &(struct op_run){.start_ns = start_ns,
                                          .duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
                                          .gap_ns = OPS_NO_GAP,

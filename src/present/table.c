@@ -71,8 +71,9 @@ void table_add_row(struct table *table)
         table->failed = true;
         return;
     }
-    memset(table->cells + table->row_count * table->column_count, 0,
-           table->column_count * sizeof table->cells[0]);
+    if (table->column_count) /* a table of ops may have none at all */
+        memset(table->cells + table->row_count * table->column_count, 0,
+               table->column_count * sizeof table->cells[0]);
     table->row_count = rows;
 }
 

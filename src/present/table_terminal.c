@@ -252,6 +252,8 @@ static void append_dropped(const struct table *table, const struct layout *layou
 void table_append_terminal(const struct table *table, const struct table_look *look, struct bytes *out)
 {
     size_t count = table->column_count;
+    if (!count)
+        return;
     struct layout layout = {
         .width = calloc(count, sizeof(size_t)),
         .needed = calloc(count, sizeof(size_t)),

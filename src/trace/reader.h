@@ -74,6 +74,8 @@ const struct trace_source_file *trace_get_source(struct trace *t, size_t index);
 
 /* Device ticks to host ns with the clock's points (piecewise linear, extrapolated at both ends). */
 uint64_t trace_host_ns(const struct trace *t, uint32_t clock, uint64_t ticks);
+/* The same by the clock of a track; the ticks themselves where there is no such track. */
+uint64_t trace_track_host_ns(const struct trace *t, uint32_t track, uint64_t ticks);
 
 /* --- blocks --- */
 enum trace_block_type {

@@ -398,8 +398,40 @@ static void test_window_blocks(void **state)
 static void list_too_many(void *context, struct trace_writer *w)
 {
     struct trace_open_zone zone = *(const struct trace_open_zone *)context;
-    for (; zone.depth < BLOCK_MAX_ROWS + 3; zone.depth++)
+    for (uint32_t i = 0; i < BLOCK_MAX_ROWS + 3; i++) {
+        zone.depth = i % TRACE_MAX_DEPTH;
         trace_writer_open_zone(w, &zone);
+    }
+}
+
+/* Depths that no zone has: tables by depth would be of gigabytes. */
+static void list_too_deep(void *context, struct trace_writer *w)
+{
+    struct trace_open_zone zone = *(const struct trace_open_zone *)context;
+    static const uint32_t depths[] = {2, TRACE_MAX_DEPTH + 1, UINT32_MAX - 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
+        zone.depth = depths[i];
+        trace_writer_open_zone(w, &zone);
+    }
+}
+
+static void test_open_zones_too_deep_are_none(void **state)
+{
+    const char *path = test_path("deep.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    struct trace_open_zone zone = {.start = 4000, .seen = 4000};
+    size_t count;
+    (void)state;
+    zone.track = add_track(w, add_process(w, 1), "main", 0);
+    zone.name = add_name(w, "work");
+    trace_writer_set_open_zones(w, list_too_deep, &zone);
+    assert_ok(trace_writer_finish(w, ERR));
+    struct trace *t = open_trace(path, 0);
+    const struct trace_open_zone *zones = trace_get_open_zones(t, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(zones[0].depth, 2);
+    assert_int_equal(trace_track_all_depths(t, 0), 3);
+    trace_close(t);
 }
 
 static void test_open_zones_without_room_are_lost(void **state)
@@ -423,6 +455,7 @@ static void test_open_zones_without_room_are_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_open_zones_too_deep_are_none),
         cmocka_unit_test(test_open_zones_without_room_are_lost),
         cmocka_unit_test(test_nested_calls),
         cmocka_unit_test(test_long_zones),

@@ -174,14 +174,23 @@ static void wait_for_more(struct gpu_metrics *g, uint64_t until_ns)
 
 /* --- its life --- */
 
-struct gpu_metrics *gpu_metrics_start(uint64_t interval_ns, const char *command)
+struct gpu_metrics *gpu_metrics_of(int out_fd)
 {
     struct gpu_metrics *g = calloc(1, sizeof *g);
+    if (!g)
+        return NULL;
+    g->go_fd = -1;
+    g->out_fd = out_fd;
+    return g;
+}
+
+struct gpu_metrics *gpu_metrics_start(uint64_t interval_ns, const char *command)
+{
+    struct gpu_metrics *g = gpu_metrics_of(-1);
     char interval[32];
     int in[2] = {-1, -1}, out[2] = {-1, -1};
     if (!g)
         return NULL;
-    g->go_fd = g->out_fd = -1;
     snprintf(interval, sizeof interval, "%" PRIu64, interval_ns);
     char *const arguments[] = {"opscope", "gpu-sampler", interval, (char *)(uintptr_t)command, NULL};
     int failed = pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0

@@ -10,6 +10,8 @@ struct gpu_metrics;
 
 /* Returns when the sampler is ready, or after 10 s. `command`: the first word of what will be run. NULL: no memory. */
 struct gpu_metrics *gpu_metrics_start(uint64_t interval_ns, const char *command);
+/* The same over what another process sends, which is not ours to end; takes the descriptor. */
+struct gpu_metrics *gpu_metrics_of(int out_fd);
 void gpu_metrics_begin(struct gpu_metrics *metrics);
 /* Takes what was sent. The tracks are those of this process. Returns how many samples. */
 uint64_t gpu_metrics_poll(struct gpu_metrics *metrics, struct trace_writer *writer, uint32_t process);

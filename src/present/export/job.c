@@ -120,10 +120,7 @@ uint32_t export_track_process(const struct export_job *job, uint32_t track)
 
 uint64_t export_host_ns(const struct export_job *job, uint32_t track, uint64_t time)
 {
-    const struct trace_track *what = trace_get_track(job->trace, track);
-    if (!what || what->clock == TRACE_HOST_CLOCK)
-        return time;
-    return trace_host_ns(job->trace, what->clock, time);
+    return trace_track_host_ns(job->trace, track, time);
 }
 
 uint64_t export_relative_ns(const struct export_job *job, uint64_t host_ns)

@@ -58,10 +58,9 @@ static int find_calls(struct serve_trace *st, uint32_t track, const struct query
 
 static void put_run(struct json *j, const struct serve_trace *st, const struct trace_run *run)
 {
-    const struct trace_track *track = trace_get_track(st->trace, run->track);
     const struct run_track *rt = run_index_find(&st->runs, run->track);
-    uint64_t start = trace_host_ns(st->trace, track->clock, run->start);
-    uint64_t end = trace_host_ns(st->trace, track->clock, saturating_add_u64(run->start, run->duration));
+    uint64_t start = trace_track_host_ns(st->trace, run->track, run->start);
+    uint64_t end = trace_track_host_ns(st->trace, run->track, saturating_add_u64(run->start, run->duration));
     unsigned lane = 0;
     if (rt)
         run_track_find_start(rt, st->trace, start, end, trace_get_name(st->trace, run->name)->name, &lane);

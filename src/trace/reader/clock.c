@@ -115,3 +115,8 @@ uint64_t trace_host_ns(const struct trace *t, uint32_t clock, uint64_t ticks)
         return ns > piece->host_ns ? 0 : piece->host_ns - (uint64_t)ns;
     return ns > UINT64_MAX - piece->host_ns ? UINT64_MAX : piece->host_ns + (uint64_t)ns;
 }
+
+uint64_t trace_track_host_ns(const struct trace *t, uint32_t track, uint64_t ticks)
+{
+    return track < t->track_count ? trace_host_ns(t, t->tracks[track].clock, ticks) : ticks;
+}

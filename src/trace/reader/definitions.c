@@ -541,8 +541,10 @@ static int collect_totals(struct trace *t)
             struct trace_open_zone zone = zones[k];
             zone.track = reader_id(source, TRACE_ID_TRACK, zone.track);
             zone.name = reader_id(source, TRACE_ID_NAME, zone.name);
-            if (zone.track == TRACE_NONE)
-                continue;
+            if (zone.track == TRACE_NONE || zone.depth > TRACE_MAX_DEPTH)
+                continue; /* of a file that is damaged: no zone can be there */
+            struct track_total *sum = &t->track_totals[zone.track];
+            sum->open_depths = zone.depth >= sum->open_depths ? zone.depth + 1 : sum->open_depths;
             zone.start_ticks = zone.start;
             zone.seen_ticks = zone.seen;
             zone.start = trace_host_ns(t, t->tracks[zone.track].clock, zone.start);

@@ -46,6 +46,7 @@ struct id_map {
 struct track_total {
     uint32_t track;
     uint32_t depths;
+    uint32_t open_depths; /* of a track of the trace: of its open zones */
     uint64_t zones;
     uint64_t seen_ns; /* of a track of the trace with open zones: when its thread was last seen */
 };

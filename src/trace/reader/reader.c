@@ -481,12 +481,9 @@ uint32_t trace_track_depth_count(const struct trace *t, uint32_t track)
 
 uint32_t trace_track_all_depths(const struct trace *t, uint32_t track)
 {
-    uint32_t depths = trace_track_depth_count(t, track);
-    for (size_t i = 0; i < t->open_zone_count; i++) {
-        if (t->open_zones[i].track == track && t->open_zones[i].depth >= depths)
-            depths = t->open_zones[i].depth + 1;
-    }
-    return depths;
+    uint32_t ended = trace_track_depth_count(t, track);
+    uint32_t open = track < t->track_count ? t->track_totals[track].open_depths : 0;
+    return ended > open ? ended : open;
 }
 
 uint64_t trace_track_seen_ns(const struct trace *t, uint32_t track)
