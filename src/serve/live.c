@@ -39,12 +39,16 @@ static uint64_t state_of(const struct traces_entry *entry)
 
 static void append_state(struct bytes *out, size_t number, const struct traces_entry *entry)
 {
-    char text[320];
+    char text[400], behind[48] = "";
+    /* What has just come was recorded that long ago: times of a trace are of this clock. */
+    uint64_t now_ns = clock_ns(CLOCK_MONOTONIC_RAW), end_ns = entry->trace.end_ns;
+    if (entry->state == TRACE_GROWING && entry->generation && now_ns > end_ns)
+        snprintf(behind, sizeof behind, ",\"behind_ns\":%" PRIu64, now_ns - end_ns);
     int length = snprintf(text, sizeof text,
                           "{\"trace\":%zu,\"state\":\"%s\",\"generation\":%" PRIu32 ",\"end_ns\":%" PRIu64
-                          ",\"zones\":%" PRIu64 ",\"lost_zones\":%" PRIu64 "}",
+                          ",\"zones\":%" PRIu64 ",\"lost_zones\":%" PRIu64 "%s}",
                           number, trace_state_text(entry->state), entry->generation, entry->duration_ns,
-                          entry->zones, entry->lost_zones);
+                          entry->zones, entry->lost_zones, behind);
     websocket_append(out, WEBSOCKET_TEXT, text, (size_t)length);
 }
 

@@ -20,11 +20,16 @@ class Followed(PageCase):
         program.stdin.write(b"on\n")
         program.stdin.flush()
 
+    def wait_for_count(self, count):
+        """Until the Zones table has counted so many calls."""
+        self.page("until", r"/^work\s+script\.c:\d+\s+%d\s/.test(document.querySelector('.drawer tbody tr')?.innerText ?? '')" % count)
+
     def test_a_run_from_its_start_to_its_end(self):
         program = self.record("zones=3", "read", "zones=4", "read", "zones=5", "read", "exit=3", options=("-q", "--view"))
         self.open(program.stderr.readline().decode().split("live page: ")[1].strip())
         self.page("wait", STATE, r"^recording, .*, 3 zones$")
         self.page("wait", ".follow", "^Pause$")
+        self.wait_for_count(3)
         self.page("picture", "live-recording")
         self.go_on(program)
         self.page("wait", STATE, r"^recording, .*, 7 zones$")
@@ -41,6 +46,7 @@ class Followed(PageCase):
         self.go_on(program)
         self.page("wait", ".notice", r"^The program ended at .*, exit 3\. Trace complete\.")
         self.page("wait", STATE, "^complete, exit 3$")
+        self.wait_for_count(12)
         self.assertFalse(self.page("ask", "!!document.querySelector('.follow')"))
         self.assertIn("live.opscope:", self.page("ask", "document.title"))
         self.page("picture", "live-ended")
@@ -49,6 +55,45 @@ class Followed(PageCase):
         self.page("wait", ".context", r"Connection lost \d+ s ago; trying again\. What you see is up to ")
         self.assertTrue(self.page("ask", "!!document.querySelector('#sentence')"), "nothing is cleared")
         self.page("picture", "live-disconnected")
+
+    def test_a_recording_that_grows_all_the_time(self):
+        """The address follows the view, tracks are asked for once a second, and it is never said to be incomplete."""
+        program = self.record("zones=3", "read", "zones=20000000", "read", options=("-q", "--view"))
+        self.open(program.stderr.readline().decode().split("live page: ")[1].strip())
+        self.page("wait", STATE, r"^recording, .*, 3 zones$")
+        self.page("ask", """window.seen = { texts: new Set(), hashes: new Set(), began: performance.now() };
+            window.look = () => {
+                seen.texts.add([...document.querySelectorAll("%s")].map((one) => one.textContent).pop());
+                seen.hashes.add(location.hash);
+            };
+            new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+            setInterval(look, 20); 0""" % STATE)
+        self.go_on(program)
+        self.page("wait", STATE, r"^recording, .*, 20\.0 M zones$")
+        self.page("wait", ".drawer tbody tr", r"^work.*20,000,003")
+        asked = self.page("ask", "({ hashes: seen.hashes.size, seconds: (performance.now() - seen.began) / 1000, "
+                                 "asked: performance.getEntriesByType('resource').filter((one) => /\\/trace$/.test(one.name) && one.startTime > seen.began).length })")
+        self.assertGreaterEqual(asked["hashes"], 3, asked)
+        self.assertLessEqual(asked["asked"], asked["seconds"] + 2, asked)
+        self.go_on(program)
+        self.page("wait", ".notice", r"^The program ended at .*, exit 0\. Trace complete\.")
+        self.page("wait", STATE, "^complete, exit 0$")
+        texts = self.page("ask", "[...seen.texts]")
+        self.assertEqual([text for text in texts if not text.startswith(("recording", "complete"))], [])
+        program.send_signal(signal.SIGINT)
+        self.assertEqual(program.wait(harness.TIMEOUT_S), 0)
+
+    def test_a_server_with_another_token(self):
+        program = self.record("zones=3", "say=ready", "read")
+        self.assertIn(b"ready", program.stdout.readline())
+        self.open(self.serve(self.path("live.opscope.partial")))
+        self.page("wait", STATE, r"^recording, .*, 3 zones$")
+        port = self.address[1]
+        self.stop()
+        self.serve(self.path("live.opscope.partial"), "--port", port)
+        self.page("wait", ".context", r"The server was started anew, with another token: open the link that it printed\.")
+        self.page("open", self.link)
+        self.page("wait", STATE, r"^recording, .*, 3 zones$")
 
     def test_two_viewers_agree(self):
         other = self.start_browser()

@@ -3,11 +3,11 @@
 import { Fragment } from "preact";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { lostSince, slowQueries } from "../model/api";
+import { getJson, isStranger, lostSince, slowQueries } from "../model/api";
 import { current } from "../model/compare";
 import { embedded } from "../model/embedded";
 import { duration, plural } from "../model/format";
-import { lostText, pausedText, recordingText } from "../model/livetext";
+import { behindText, lostText, pausedText, recordingText, strangerText } from "../model/livetext";
 import { progress, progressShare, progressText } from "../model/progress";
 import * as state from "../model/state";
 import { safeText } from "../model/text";
@@ -17,6 +17,8 @@ function Crumbs() {
     const crumbs = state.crumbs.value;
     const last = crumbs.length - 1;
     const whole = `whole trace ${duration(state.trace.value?.duration_ns ?? 0)}`;
+    const live = state.liveWindow.value;
+    if (live) return <span class="pill">{state.following.value ? "the last" : "when paused, the last"} {duration(live.to - live.from)}</span>;
     return (
         <>
             {crumbs.length === 0 ? <span class="pill">{whole}</span> : (
@@ -83,7 +85,10 @@ function Devices() {
 
 function stateText(info: TraceInfo): { text: string; kind: string } {
     const entry = state.traces.value?.[state.traceIndex.value];
-    if (entry?.state === "growing") return { text: recordingText(info), kind: "growing" };
+    // An answer may be older than what the server has said of the file since: that it is complete is not asked of it then.
+    if (entry?.state === "growing" || (entry?.state === "complete" && !info.complete && state.newest.value)) {
+        return { text: recordingText(state.newest.value?.end ?? info.duration_ns, state.newest.value?.zones ?? info.zones), kind: "growing" };
+    }
     if (entry?.state === "replaced") return { text: "replaced on disk", kind: "bad" };
     if (entry?.state === "deleted") return { text: "deleted on disk", kind: "bad" };
     if (info.damaged_blocks > 0) return { text: `${plural(info.damaged_blocks, "damaged block")}`, kind: "bad" };
@@ -101,11 +106,12 @@ function Connection() {
         if (lost === null) return;
         const timer = setInterval(() => {
             now.value = Date.now();
-            void fetch("/api/traces").then(() => (lostSince.value = null)).catch(() => undefined);
+            void getJson("/traces").catch(() => undefined); // which says when the connection is back
         }, 1000);
         return () => clearInterval(timer);
     }, [lost]);
     if (lost === null) return state.reconnected.value ? <span class="pill" role="status">Connected again.</span> : null;
+    if (isStranger.value) return <span class="pill late" role="status">{strangerText()}</span>;
     const seconds = Math.max(0, Math.round((now.value - lost) / 1000));
     return <span class="pill late" role="status">{lostText(seconds, state.drawn.value?.duration_ns ?? 0)}</span>;
 }
@@ -125,7 +131,8 @@ export function ContextBar() {
     const info = state.trace.value;
     if (!info) return null;
     const { text, kind } = stateText(info);
-    const growing = state.traces.value?.[state.traceIndex.value]?.state === "growing";
+    const growing = state.growing.value;
+    const behind = growing ? behindText(state.newest.value?.behind ?? 0, state.following.value ? state.numbersBehind.value : 0) : null;
     const lost = info.lost_zones || info.lost_records;
     return (
         <div class="context" aria-label="What the numbers are about" role="region" data-region>
@@ -144,10 +151,11 @@ export function ContextBar() {
                     {info.lost_zones ? `${plural(info.lost_zones, "zone")} lost` : `${plural(lost, "record")} lost`}
                 </button>
             )}
+            {behind && <span class="pill late behind">{behind}</span>}
             {growing && (
                 <>
-                    {!state.following.value && <span class="paused">{pausedText(state.view.value.to, info.duration_ns)}</span>}
-                    <button class="link follow" onClick={() => (state.following.value = !state.following.value)}>
+                    {!state.following.value && <span class="paused">{pausedText(state.view.value.to, state.newest.value?.end ?? info.duration_ns)}</span>}
+                    <button class="link follow" onClick={() => state.follow(!state.following.value)}>
                         {state.following.value ? "Pause" : "Follow"}
                     </button>
                 </>

@@ -158,8 +158,8 @@ const BY_CHARACTER: Record<string, (event: KeyboardEvent) => void> = {
         const span = selectedSpan();
         if (span) state.select({ kind: "range", ...span });
     },
-    l: () => (state.following.value = true),
-    " ": () => (state.following.value = false),
+    l: () => state.follow(true),
+    " ": () => state.follow(false),
     m: () => mark(false),
     M: () => mark(true),
     z: () => undoView(),

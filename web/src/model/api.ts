@@ -20,6 +20,9 @@ export const lostSince = signal<number | null>(null);
 /** An answer was of a trace of which the server has found damaged blocks. */
 export const damageSeen = signal(false);
 
+/** The server that answers now does not know our token: it is another one. */
+export const isStranger = signal(false);
+
 const token = typeof location === "undefined" ? null : new URLSearchParams(location.search).get("token");
 
 export type Parameters = Record<string, string | number | null | undefined>;
@@ -43,7 +46,9 @@ async function request(path: string, parameters: Parameters, signalled?: AbortSi
     }, SLOW_MS);
     try {
         const answer = await fetch(address(path, parameters), { signal: signalled ?? null, cache: "no-store" });
-        lostSince.value = null;
+        isStranger.value = answer.status === 401;
+        if (isStranger.value) lostSince.value ??= Date.now();
+        else lostSince.value = null;
         if (answer.headers.has("Opscope-Damaged")) damageSeen.value = true;
         if (!answer.ok) {
             const body: unknown = await answer.json().catch(() => null);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces that are still being written: the server reports them over a WebSocket; where that fails, they are asked for once a second.
-// What is drawn follows at once, numbers at most once a second.
+// What is drawn follows at once, from their word alone; tracks and numbers are asked for at most once a second.
 import { effect } from "@preact/signals";
 import { damageSeen, getJson, lostSince } from "./api";
 import { embedded } from "./embedded";
@@ -15,6 +15,8 @@ interface News {
     end_ns: number;
     zones: number;
     lost_zones: number;
+    /** Of one that grows: how long ago its end was. */
+    behind_ns?: number;
 }
 
 const EVERY_MS = 1000;
@@ -22,8 +24,8 @@ const DRAW_MS = 50;
 /** A trace of which an answer takes long is asked for less often: at most a quarter of the time. */
 const SHARE = 3;
 const RECONNECTED_MS = 3000;
-let lastCount = 0;
-let lastDraw = 0;
+let lastAsked = 0;
+let lastAnswered = 0;
 let took = 0;
 let timer = 0;
 let timerAt = 0;
@@ -31,37 +33,40 @@ let running = false;
 let askedAgain = false;
 let ended = false;
 
-/** False: there was no answer. */
-async function refresh(): Promise<boolean> {
-    const began = Date.now();
+function open(): TraceEntry | undefined {
+    return state.traces.peek()?.[state.traceIndex.peek()];
+}
+
+/** Takes what is new of its tracks and figures. */
+async function refresh(): Promise<void> {
     const isEnd = ended;
-    const counts = isEnd || began - lastCount >= EVERY_MS;
+    lastAsked = Date.now();
     try {
-        await state.refreshTrace(counts);
+        await state.refreshTrace();
     } catch {
-        return false;
+        return;
     } finally {
-        lastDraw = Date.now();
-        took = lastDraw - began;
+        lastAnswered = Date.now();
+        took = lastAnswered - lastAsked;
     }
-    if (counts) lastCount = began;
     const info = state.trace.peek();
-    if (isEnd && info) {
-        ended = false;
-        state.following.value = false; // the view has come to the end, and stays there
-        state.notice.value = endText(info);
+    if (!isEnd || !info) return;
+    if (!info.complete && open()?.state === "complete") { // it was answered just before
+        askedAgain = true;
+        return;
     }
-    return true;
+    ended = false;
+    state.following.value = false; // the view has come to the end, and stays there
+    state.notice.value = endText(info);
 }
 
 async function run(): Promise<void> {
     timer = 0;
     running = true;
     askedAgain = false;
-    const answered = await refresh();
+    await refresh();
     running = false;
     if (askedAgain) refreshSoon();
-    else if (answered && state.drawn.peek() !== state.trace.peek()) schedule(lastCount + EVERY_MS); // the last step is counted, too
 }
 
 function schedule(at: number): void {
@@ -71,9 +76,44 @@ function schedule(at: number): void {
     timer = window.setTimeout(() => void run(), Math.max(0, at - Date.now()));
 }
 
+/** Once a second where it grows; at once where it began or ended. */
 function refreshSoon(): void {
+    const isUrgent = ended || !state.drawn.peek()?.zones;
     if (running) askedAgain = true;
-    else schedule(lastDraw + Math.max(DRAW_MS, SHARE * took));
+    else schedule(Math.max(lastAnswered + Math.max(DRAW_MS, SHARE * took), isUrgent ? 0 : lastAsked + EVERY_MS));
+}
+
+// ---- what the messages themselves say is shown without a question
+
+let latest: News | null = null;
+let latestAt = 0;
+let drawTimer = 0;
+let tellTimer = 0;
+let lastTold = 0;
+
+function draw(): void {
+    drawTimer = 0;
+    if (latest && latest.trace === state.traceIndex.peek()) state.growTo(latest.end_ns, latest.zones, latest.generation ?? 0);
+}
+
+function tell(): void {
+    tellTimer = 0;
+    if (!latest || latest.trace !== state.traceIndex.peek()) return;
+    const isOld = Date.now() - latestAt >= 2 * EVERY_MS; // nothing new: the program does nothing, and nobody is behind
+    state.newest.value = { end: latest.end_ns, zones: latest.zones, behind: isOld ? 0 : latest.behind_ns ?? 0 };
+    lastTold = Date.now();
+    if (state.newest.value.behind > 0) tellTimer = window.setTimeout(tell, 2 * EVERY_MS);
+}
+
+function show(news: News): void {
+    latest = news;
+    latestAt = Date.now();
+    if (!drawTimer) drawTimer = window.setTimeout(draw, DRAW_MS);
+    const wait = lastTold + EVERY_MS - Date.now();
+    if (tellTimer && wait > 0) return;
+    clearTimeout(tellTimer);
+    if (wait > 0) tellTimer = window.setTimeout(tell, wait);
+    else tell();
 }
 
 function learn(news: News): void {
@@ -94,6 +134,7 @@ function learn(news: News): void {
     if (before.state === "growing" && entry.state !== "growing") {
         ended = entry.state === "complete" || entry.state === "damaged";
     }
+    show(news);
     refreshSoon();
 }
 

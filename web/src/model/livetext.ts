@@ -3,8 +3,22 @@
 import { duration, manyOf } from "./format";
 import type { TraceEntry, TraceInfo } from "./types";
 
-export function recordingText(info: TraceInfo): string {
-    return `recording, ${duration(info.duration_ns)}, ${manyOf(info.zones, "zone")}`;
+export function recordingText(end: number, zones: number): string {
+    return `recording, ${duration(end)}, ${manyOf(zones, "zone")}`;
+}
+
+const BEHIND_NS = 1.5e9;
+
+/** How far what is drawn, and what was counted, are behind the recording; null: not so far that it matters. */
+export function behindText(drawn: number, counted: number): string | null {
+    if (drawn >= BEHIND_NS) return `${Math.round(drawn / 1e9)}\u00a0s behind`;
+    if (counted >= 2 * BEHIND_NS) return `numbers are ${Math.round(counted / 1e9)}\u00a0s behind`;
+    return null;
+}
+
+/** The server answers, but not to this page. */
+export function strangerText(): string {
+    return "The server was started anew, with another token: open the link that it printed. What you see stays.";
 }
 
 export function pausedText(at: number, end: number): string {

@@ -79,9 +79,23 @@ export const hoverName = signal<number | null>(null);
 
 export const whole = computed<Span>(() => ({ from: 0, to: Math.max(1, trace.value?.duration_ns ?? 1) }));
 const drawnEnd = computed(() => Math.max(whole.value.to, drawn.value?.duration_ns ?? 1));
-export const window_ = computed<Span>(() => crumbs.value[crumbs.value.length - 1] ?? whole.value);
+/** Numbers of a recording that is followed are about its last ten seconds. */
+const LIVE_NS = 10e9;
+/** What the server said last of the trace that grows, once a second: newer than any answer. `behind`: how long ago it ended there. */
+export const newest = signal<{ end: number; zones: number; behind: number } | null>(null);
+export const growing = computed(() => traces.value?.[traceIndex.value]?.state === "growing");
+const frozen = signal<Span | null>(null);
+export const liveWindow = computed<Span | null>(() => {
+    const last = crumbs.value[crumbs.value.length - 1];
+    if (!trace.value || !growing.value || (last && !last.chosen)) return null;
+    if (!following.value) return frozen.value;
+    const to = trace.value.duration_ns;
+    return to > LIVE_NS ? { from: to - LIVE_NS, to } : null;
+});
+export const window_ = computed<Span>(() => liveWindow.value ?? crumbs.value[crumbs.value.length - 1] ?? whole.value);
 
 export const overview = new Resource<Overview>(async (answer) => {
+    chooseAtTheEnd(answer);
     void names.value.need([...answer.top, ...answer.top_waits].map((row) => row.name)); // for their colours: the texts are there
 });
 export const ops = new Resource<Ops>();
@@ -92,6 +106,32 @@ export const gaps = new Resource<Gaps>();
 export const opRuns = new Resource<OpRuns>();
 export const zoneRows = new Resource<{ count: number; rows: ZoneRow[] }>();
 export const points = new Resource<{ total: number; points: Point[] }>();
+
+Resource.grows = () => trace.peek()?.complete === false && growing.peek();
+
+/** Ends of the trace by its generation: how far an answer goes. */
+const ends = new Map<number, number>();
+/** How far the numbers are behind the recording, in ns. */
+export const numbersBehind = computed(() => {
+    const counted = ends.get(overview.shown.value);
+    return newest.value && overview.data.value && counted !== undefined ? Math.max(0, newest.value.end - counted) : 0;
+});
+
+/** The tables under the stage that there are, and the one that is shown. */
+export const drawerTabs = computed(() => {
+    const info = trace.value;
+    const all = [
+        { id: "ops" as const, label: "Ops", there: hasOps(info), count: ops.data.value?.groups.length },
+        { id: "zones" as const, label: "Zones", there: (info?.zones ?? 0) > 0, count: zoneRows.data.value?.count },
+        { id: "gaps" as const, label: "Gaps", there: hasOps(info), count: gaps.data.value?.count },
+        { id: "messages" as const, label: "Messages", there: (points.data.value?.total ?? 0) > 0, count: points.data.value?.total },
+    ];
+    return all.filter((tab) => tab.there);
+});
+export const shownTab = computed(() => {
+    const tabs = drawerTabs.value;
+    return tabs.some((tab) => tab.id === drawerTab.value) ? drawerTab.value : tabs[0]?.id;
+});
 
 export function tracePath(rest: string): string {
     return `/t/${traceIndex.value}/${rest}`;
@@ -198,6 +238,7 @@ async function loadTrace(index: number, from: UrlState): Promise<void> {
     });
     const late = new Promise<"late">((done) => setTimeout(() => done("late"), info.zones + info.runs > COUNTED_SOON ? 0 : OVERVIEW_WAIT_MS));
     const first = await Promise.race([counted, late]);
+    const grows = traces.peek()?.[index]?.state === "growing";
     batch(() => {
         names.value = fresh;
         traceIndex.value = index;
@@ -206,18 +247,33 @@ async function loadTrace(index: number, from: UrlState): Promise<void> {
         kept.value = false;
         for (const resource of [overview, ops, roofline, steps, gaps, opRuns, zoneRows, points]) resource.reset();
         defaultWindow = null;
+        ends.clear();
         zonesOf.value = zoneFilter.value = "";
         drawerTab.value = info.runs > 0 || info.zones === 0 ? "ops" : "zones";
-        following.value = traces.peek()?.[index]?.state === "growing";
-        if (first !== "late") takeDefault(first, info);
+        following.value = grows;
+        frozen.value = null;
+        newest.value = null;
+        choosesLater = grows;
+        if (first !== "late" && !grows) takeDefault(first, info);
         applyUrl(from);
         if (!from.view) view.value = first && first !== "late" ? firstView(first, info) : whole.value;
     });
-    if (first !== "late") return;
+    if (first !== "late" || grows) return;
     const answer = await counted;
     const untouched = traceIndex.peek() === index && crumbs.peek().length === 0 && !from.window;
     takeDefault(answer, info);
     if (untouched && defaultWindow) crumbs.value = [defaultWindow];
+}
+
+/** Of a recording that was followed, the server chooses the window once it has ended. */
+let choosesLater = false;
+
+function chooseAtTheEnd(answer: Overview): void {
+    const info = trace.peek();
+    if (!choosesLater || !info?.complete) return;
+    choosesLater = false;
+    takeDefault(answer, info);
+    if (defaultWindow && crumbs.peek().length === 0 && !warmup.peek()) crumbs.value = [defaultWindow];
 }
 
 function takeDefault(first: Overview | null, info: TraceInfo): void {
@@ -240,27 +296,46 @@ function firstView(first: Overview, info: TraceInfo): Span {
     return { from, to: Math.min(info.duration_ns, from + around) };
 }
 
-/** The trace has grown, or ended: what is drawn, and with `counts` its figures, without moving anything that is shown. */
-export async function refreshTrace(counts: boolean): Promise<void> {
-    const index = traceIndex.peek();
-    const before = trace.peek();
-    const info = await getJson<TraceInfo>(`/t/${index}/trace`);
-    if (index !== traceIndex.peek() || !before) return;
+/** What is drawn goes to this end, and so does the view where it follows it. */
+function drawTo(info: TraceInfo): void {
     const showedAll = view.peek().to >= drawnEnd.peek() && view.peek().from <= 0;
+    const wasComplete = drawn.peek()?.complete ?? false;
     names.peek().grown();
     batch(() => {
         drawn.value = info;
-        if (counts) trace.value = info;
         if (following.peek()) {
-            const length = Math.min(LIVE_VIEW_NS, info.duration_ns);
+            const length = Math.min(LIVE_NS, info.duration_ns);
             setView({ from: info.duration_ns - length, to: info.duration_ns });
-        } else if (showedAll && before.complete) { // one that was paused stays where it is
+        } else if (showedAll && wasComplete) { // one that was paused stays where it is
             setView({ from: 0, to: info.duration_ns });
         }
     });
 }
 
-const LIVE_VIEW_NS = 10e9;
+/** The trace has grown: it is drawn, with the tracks that are known. */
+export function growTo(end: number, zones: number, generation: number): void {
+    const before = drawn.peek();
+    if (before && end > before.duration_ns) drawTo({ ...before, duration_ns: end, zones, generation });
+}
+
+/** The trace has grown, or ended: its tracks and figures, without moving anything that is shown. */
+export async function refreshTrace(): Promise<void> {
+    const index = traceIndex.peek();
+    const info = await getJson<TraceInfo>(`/t/${index}/trace`);
+    if (index !== traceIndex.peek() || !trace.peek()) return;
+    batch(() => {
+        drawTo(info);
+        trace.value = info;
+    });
+}
+
+/** Pauses, or goes on. */
+export function follow(wanted: boolean): void {
+    batch(() => {
+        frozen.value = wanted ? null : liveWindow.peek();
+        following.value = wanted;
+    });
+}
 
 export async function openTrace(index: number, from: UrlState = { ...emptyState(), trace: index }): Promise<void> {
     try {
@@ -375,6 +450,8 @@ function readTheme(): "light" | "dark" | null {
     return kept === "light" || kept === "dark" ? kept : null;
 }
 
+const WRITE_AFTER_MS = 250; // browsers allow some 200 changes of the address in 30 s
+
 /** Window, selection and panel are entries of the history; view and folds only change the address. */
 export function keepUrl(): void {
     let timer = 0;
@@ -383,15 +460,17 @@ export function keepUrl(): void {
         const state = currentUrl();
         const step = writeUrl({ ...state, view: null, folds: [], pins: [], hidden: [], only: null, order: [], colours: null, theme: null, query: null });
         const full = writeUrl(state);
-        clearTimeout(timer);
-        if (applying || lastPushed === "") {
+        if (applying || lastPushed === "" || step !== lastPushed) {
+            clearTimeout(timer);
+            timer = 0;
+            if (applying || lastPushed === "") history.replaceState(null, "", full);
+            else history.pushState(null, "", full);
             lastPushed = step;
-            history.replaceState(null, "", full);
-        } else if (step !== lastPushed) {
-            lastPushed = step;
-            history.pushState(null, "", full);
-        } else {
-            timer = window.setTimeout(() => history.replaceState(null, "", full), 250);
+        } else if (!timer) { // not later and later while the view follows a recording
+            timer = window.setTimeout(() => {
+                timer = 0;
+                history.replaceState(null, "", writeUrl(currentUrl()));
+            }, WRITE_AFTER_MS);
         }
     });
     addEventListener("popstate", () => {
@@ -420,8 +499,9 @@ export function keepNumbers(): void {
         const span = { from, to };
         const stamp = info.generation;
         const last = crumbs.value[crumbs.value.length - 1];
-        const asked = last?.chosen || (!last && !defaultWindow) ? {} : span;
+        const asked = !liveWindow.value && (last?.chosen || (!last && !defaultWindow)) ? {} : span;
         const choice = { ...asked, warmup: warmup.value ? "include" : "leave-out" };
+        ends.set(stamp, info.duration_ns);
         overview.load(tracePath("overview"), choice, stamp);
         points.load(tracePath("points"), { limit: 1000 }, stamp);
         steps.load(tracePath("steps"), choice, stamp);
@@ -434,7 +514,7 @@ export function keepNumbers(): void {
         else opRuns.reset();
     });
     effect(() => {
-        const wanted = panel.value === "zones" || drawerTab.value === "zones";
+        const wanted = panel.value === "zones" || shownTab.value === "zones";
         if (!trace.value || !wanted) return;
         const whose = /^([tp])(\d+)$/.exec(panel.value === "zones" ? zonesOf.value : "");
         const only = whose ? { [whose[1] === "t" ? "track" : "process"]: whose[2] } : {};

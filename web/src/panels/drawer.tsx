@@ -29,19 +29,9 @@ function GapFacts() {
 }
 
 export function Drawer() {
-    const info = state.trace.value;
-    const ops = state.hasOps(info);
-    const counts = {
-        ops: state.ops.data.value?.groups.length, zones: state.zoneRows.data.value?.count,
-        gaps: state.gaps.data.value?.count, messages: state.points.data.value?.total,
-    };
-    const tabs = [
-        { id: "ops" as const, label: "Ops", there: ops },
-        { id: "zones" as const, label: "Zones", there: (info?.zones ?? 0) > 0 },
-        { id: "gaps" as const, label: "Gaps", there: ops },
-        { id: "messages" as const, label: "Messages", there: (counts.messages ?? 0) > 0 },
-    ].filter((tab) => tab.there);
-    const shown = tabs.some((tab) => tab.id === state.drawerTab.value) ? state.drawerTab.value : tabs[0]?.id;
+    const ops = state.hasOps(state.trace.value);
+    const tabs = state.drawerTabs.value;
+    const shown = state.shownTab.value;
     const folded = state.drawerFolded.value;
     return (
         <section class="drawer" aria-label="Tables" data-region>
@@ -50,7 +40,7 @@ export function Drawer() {
                 <TabList label="Tables" shown={shown} show={(id, byKey) => {
                     state.drawerFolded.value = !byKey && shown === id && !folded;
                     state.drawerTab.value = id;
-                }} tabs={tabs.map((tab) => ({ id: tab.id, label: <>{tab.label}{counts[tab.id] !== undefined && <span>{group(counts[tab.id] ?? 0)}</span>}</> }))} />
+                }} tabs={tabs.map((tab) => ({ id: tab.id, label: <>{tab.label}{tab.count !== undefined && <span>{group(tab.count)}</span>}</> }))} />
                 <span class="fill" />
                 {shown === "ops" && <OpFilter />}
                 {shown === "gaps" && <GapFacts />}
