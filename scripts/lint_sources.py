@@ -105,6 +105,9 @@ LEFTOVER = re.compile(r"\b(?:" + "|".join(UNFINISHED_MARKS) + r")\b")
 CODE_TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 OWN_IN_BRACKETS = re.compile(r"^\s*#\s*include\s+<((?:" + "|".join(name.split("/")[1] for name in LAYERS) + r"|opscope)/[^>]+)>", re.M)
+# What reads traces, and a table that grows until an id of one fits.
+TRACE_ID_ROOMS = ("src/ops/", "src/analyze/", "src/load/", "src/present/", "src/serve/", "src/cli/")
+GROWS_TO_ID = re.compile(r"array_reserve\([^;{]*\(size_t\)(\w+(->|\.))*(track|name|process|clock|description|frame)(_id)? \+ 1\b")
 OWN_COUNT_OF = re.compile(r"sizeof\b\W*(\w+)\W*/\s*sizeof\b\W*\1\b")
 INNER_STATIC = re.compile(r"^\s+(?:_Thread_local\s+)?static\s+(.*)")
 FUNCTION_HEAD = re.compile(r"(?:inline\s+|[\w:]+\s+|const\s+|\*\s*)+\w+\(")
@@ -260,6 +263,14 @@ class Linter:
             if OWN_COUNT_OF.search(line):
                 self.error(path, number, "COUNT_OF (base/count_of.h) counts elements: " + line.strip())
 
+    def check_ids(self, path, code):
+        """A flipped bit in an id must not ask for a table of gigabytes."""
+        if not path.startswith(TRACE_ID_ROOMS):
+            return
+        for match in GROWS_TO_ID.finditer(code):
+            number = code.count("\n", 0, match.start()) + 1
+            self.error(path, number, "a table by an id is as long as the trace has such things (trace/ids.h)")
+
     def check_hardening(self, path, text):
         if path == "cmake/Hardening.cmake":
             for flag in HARDENING:
@@ -294,6 +305,7 @@ class Linter:
             self.check_layers(path, text)
             self.check_command(path, text)
             self.check_statics(path, code)
+            self.check_ids(path, code)
             self.check_counts(path, code)
             self.check_vendor_words(path, text)
 

@@ -20,15 +20,10 @@ struct cpu_track {
 
 static struct cpu_track *track_of(struct cpu_runs *runs, struct ops *ops, uint32_t track)
 {
-    size_t known = runs->track_count;
-    if (track >= known &&
-        !array_reserve(&runs->tracks, &runs->track_count, (size_t)track + 1, sizeof *runs->tracks)) {
-        ops->failed = true;
-        return NULL;
-    }
-    if (runs->track_count > known)
-        memset(runs->tracks + known, 0, (runs->track_count - known) * sizeof *runs->tracks);
-    return &runs->tracks[track];
+    if (!runs->tracks)
+        runs->tracks = calloc(runs->track_count + 1, sizeof *runs->tracks);
+    ops->failed |= !runs->tracks;
+    return runs->tracks && track < runs->track_count ? &runs->tracks[track] : NULL;
 }
 
 /* How many of the last ops are inside one that began then; *inner_ns: the time of the outermost of them. */
@@ -60,10 +55,10 @@ void cpu_runs_add(struct cpu_runs *runs, struct ops *ops, uint32_t track, uint64
 {
     struct cpu_track *t = track_of(runs, ops, track);
     uint64_t inner_ns;
-    if (!t || !array_reserve(&t->ops, &t->capacity, t->count + 1, sizeof *t->ops)) {
+    if (t && !array_reserve(&t->ops, &t->capacity, t->count + 1, sizeof *t->ops))
         ops->failed = true;
+    if (!t || ops->failed)
         return;
-    }
     size_t inner = find_inner(t, start_ns, &inner_ns);
     uint64_t whole_ns = end_ns > start_ns ? end_ns - start_ns : 0;
     struct ended_op op = {.start_ns = start_ns,
@@ -97,7 +92,7 @@ static int compare_starts(const void *left, const void *right)
 static size_t list_outermost(const struct cpu_runs *runs, const struct ended_op **into)
 {
     size_t count = 0;
-    for (size_t i = 0; i < runs->track_count; i++) {
+    for (size_t i = 0; runs->tracks && i < runs->track_count; i++) {
         const struct cpu_track *t = &runs->tracks[i];
         for (size_t at = t->count; at; at -= t->ops[at - 1].size) {
             if (into)
@@ -131,7 +126,7 @@ void cpu_runs_find_gaps(const struct cpu_runs *runs, struct ops *ops)
 
 void cpu_runs_free(struct cpu_runs *runs)
 {
-    for (size_t i = 0; i < runs->track_count; i++)
+    for (size_t i = 0; runs->tracks && i < runs->track_count; i++)
         free(runs->tracks[i].ops);
     free(runs->tracks);
     *runs = (struct cpu_runs){0};

@@ -15,8 +15,8 @@
 #include "ops/ops.h"
 
 struct cpu_runs {
-    struct cpu_track *tracks; /* by number in the trace */
-    size_t track_count;
+    struct cpu_track *tracks; /* by id in the trace; made when first needed */
+    size_t track_count;       /* of the trace: set by who begins */
 };
 
 /* An op of a track, in the order in which ops end. `call` is in the model, or OPS_NONE where it is not wanted; it must

@@ -478,6 +478,7 @@ static struct reading begin(struct ops *ops, struct trace *trace, const struct o
                         .last_call = OPS_NONE,
                         .cpu_device = OPS_NONE,
                         .forward_name = TRACE_NONE,
+                        .cpu = {.track_count = trace_track_count(trace)},
                         .import = ops_import_track(trace)};
     r.is_version_1 = r.import && trace_get_info(trace)->format_version == 1 &&
                      !ends_with(r.import->name, OPS_TABLE_TRACK_ENDING);
