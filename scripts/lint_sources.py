@@ -84,7 +84,7 @@ PRIVATE_ROOMS = {
 SEPARATE_ROOMS = {"analyze": {("diff", "report/class.h"), ("overview", "report/report.h"), ("overview", "events/frames.h"),
                              ("overview", "zones/stats.h"), ("overview", "zones/waiting.h")}}
 # One vendor's words stay in these rooms: the rest of the tree knows ops, not whose they are.
-VENDOR_WORDS = re.compile(r"tt_(?!perf_report_1_2_4)|tenstorrent|\"OP CODE\"|wormhole", re.I)
+VENDOR_WORDS = re.compile(r"tt_(?!perf_report/)|tenstorrent|\"OP CODE\"|wormhole", re.I)
 VENDOR_ROOMS = ("src/import/tenstorrent/", "src/import/open.c", "src/import/ops_csv", "src/compat/",
                 "src/present/report/ops_csv_tt", "src/cli/device_stats.c", "src/cli/ops_per_core.c",
                 "src/cli/import.c")  # whose argument is the name of the vendor

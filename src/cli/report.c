@@ -14,16 +14,17 @@
 #include "base/output_path.h"
 #include "present/report/view.h"
 #include "analyze/report/host.h"
-#include "compat/tt_perf_report_1_2_4/compat.h"
+#include "compat/tt_perf_report/compat.h"
 #include "import/open.h"
 #include "serve/snapshot.h"
 #include "trace/reader.h"
 
 static int check_options(const struct command *command, const struct report_options *options)
 {
-    if (options->compat && strcmp(options->compat, "1.2.4") != 0)
-        return command_usage_error(command, "--compat %s: 1.2.4 is the version that can be reproduced",
-                                   options->compat);
+    enum ttpr_version version;
+    if (options->compat && !ttpr_version_of(options->compat, &version))
+        return command_usage_error(
+            command, "--compat %s: 1.2.4 and 1.4.1 are the versions that can be reproduced", options->compat);
     if (options->no_source && !options->html)
         return command_usage_error(command, "--no-source goes with --html");
     if (options->source_folders.count && !options->html)
@@ -31,7 +32,7 @@ static int check_options(const struct command *command, const struct report_opti
     if (options->compat && (options->html || options->output.json))
         return command_usage_error(command, "--compat writes text and CSV: no --html, no --json");
     if (options->compat && options->group_by > PERF_BY_CATEGORY)
-        return command_usage_error(command, "--compat 1.2.4 groups by op, memory or category");
+        return command_usage_error(command, "--compat groups by op, memory or category");
     if (options->output.json && options->output.csv)
         return command_usage_error(command, "--csv and --json exclude each other");
     return COMMAND_CONTINUE;
@@ -262,6 +263,7 @@ static int show_compat(const struct report_options *options, struct error *err)
 {
     struct perf_notes notes = {0};
     struct ttpr_request request = {
+        .active_experts = options->active_experts,
         .paths = options->paths,
         .path_count = options->path_count,
         .start_signpost = options->start_signpost ? options->start_signpost : options->signpost,
@@ -284,7 +286,10 @@ static int show_compat(const struct report_options *options, struct error *err)
         .has_classic_colours = options->classic_colors,
         .min_percent = options->min_percentage,
     };
-    int status = ttpr_report(&request, &notes, err);
+    int status =
+        ttpr_version_of(options->compat, &request.version) ? 0 : -EINVAL; /* check_options has looked */
+    if (!status)
+        status = ttpr_report(&request, &notes, err);
     print_notes(&notes);
     perf_notes_free(&notes);
     return status;
@@ -415,7 +420,7 @@ static const struct command_option model_options[] = {
      .type = OPTION_TEXT,
      .argument = "VERSION",
      .offset = FIELD(compat),
-     .help = "Give the numbers, table and CSV of that version of tt-perf-report exactly: 1.2.4."},
+     .help = "Give the numbers, table and CSV of that version of tt-perf-report exactly: 1.2.4 or 1.4.1."},
     {0},
 };
 

@@ -11,7 +11,7 @@
 #include "import/op_check.h"
 #include "import/op_rows.h"
 #include "import/ops_csv/model.h"
-#include "compat/tt_perf_report_1_2_4/compat.h"
+#include "compat/tt_perf_report/compat.h"
 #include "present/report/svg.h"
 #include "present/report/table.h"
 

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""opscope report --compat 1.2.4 against what tt-perf-report 1.2.4 printed, byte for byte.
+"""opscope report --compat 1.2.4 and 1.4.1 against what tt-perf-report of that release printed, byte for byte.
 
-The goldens hold the op table, the stacked report and the CSV files of some 270 command lines. The texts around
+The goldens of 1.2.4 hold the op table, the stacked report and the CSV files of some 270 command lines. The texts around
 them (headings, advice, messages) are ours, so that the test cuts the tables out of our output and drops the
 Advice column of our CSV before it compares.
 """
 
 import csv
 import glob
+import importlib.metadata
+import importlib.util
 import io
 import os
 import shlex
+import sys
 import unittest
 
 import harness
+from compat_1_4_1 import make
 import ops_csv
 
 TABLE_HEAD = "ID "
@@ -120,6 +124,58 @@ class Compat(harness.TestCase):
         done = self.opscope("report", "--compat", "1.2.4", "s.csv", "--ignore-signposts", "--no-advice")
         head = table_of(done.stdout).splitlines()[0]
         self.assertEqual(head.index("Device") - head.index("OP Code") - 2, len(name + " (signpost)"), done)
+
+
+class Compat141(harness.TestCase):
+    """--compat 1.4.1 against what that release wrote of inputs of our own (compat_1_4_1/make.py)."""
+
+    goldens = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compat_1_4_1")
+
+    def check(self, name, command, words):
+        base = os.path.join(self.goldens, f"{name}-{command}")
+        arguments = ("report", "--compat", "1.4.1", f"{name}.csv", *words, "--no-advice", "--no-color")
+        shown = self.opscope(*arguments)
+        self.assert_status(shown)
+        self.assert_status(self.opscope(*arguments, "--csv", "t.csv"))
+        text = table_of(shown.stdout) + "\n" + stacked_of(shown.stdout).strip() + "\n"
+        self.assertEqual(text.encode(), read(base + ".txt"), f"{name}, {command}")
+        for ending in (".csv", "_stacked.csv"):
+            self.assertEqual(read(self.path("t" + ending)), read(base + ending), f"{name}, {command}, {ending}")
+
+    def test_every_golden(self):
+        make.write_inputs(self.folder)
+        compared = 0
+        for name, commands in make.COMMANDS.items():
+            for command, words in commands.items():
+                with self.subTest(f"{name} {command}"):
+                    self.check(name, command, words)
+                    compared += 1
+        files = [name for name in os.listdir(self.goldens) if name.endswith((".txt", ".csv"))]
+        self.assertEqual(compared * 3, len(files))
+
+    def test_advice_on_sparse_matmuls_and_grids(self):
+        make.write_inputs(self.folder)
+        done = self.opscope("report", "--compat", "1.4.1", "matmuls.csv", "--ignore-signposts")
+        self.assertIn("--active-experts K", done.stdout)
+        done = self.opscope("report", "--compat", "1.4.1", "matmuls.csv", "--ignore-signposts", "--active-experts", "3")
+        self.assertNotIn("--active-experts K", done.stdout)
+
+    def test_an_unknown_version_is_refused(self):
+        done = self.opscope("report", "--compat", "1.3", "x.csv")
+        self.assert_status(done, 2)
+        self.assertIn("1.2.4 and 1.4.1", done.stderr)
+
+    def test_reference_captures_by_the_tool_itself(self):
+        """Where its package is installed beside this Python, on every reference input."""
+        if importlib.util.find_spec("tt_perf_report") is None:
+            self.skipTest("the package tt-perf-report is not installed")
+        if importlib.metadata.version("tt_perf_report") != "1.4.1" or sys.version_info < (3, 12):
+            self.skipTest("it takes release 1.4.1 on CPython 3.12 or later, whose sum() is compensated")
+        for path in sorted(glob.glob(os.path.join(harness.reference_data("tt-perf-report"), "inputs", "*.csv"))):
+            words = [path, "--ignore-signposts", "--no-color", "--no-advice", "--csv"]
+            self.run_command([sys.executable, "-m", "tt_perf_report.perf_report", *words, "theirs.csv"])
+            self.assert_status(self.opscope("report", "--compat", "1.4.1", *words, "ours.csv"))
+            self.assertEqual(read(self.path("ours.csv")), read(self.path("theirs.csv")), path)
 
 
 if __name__ == "__main__":

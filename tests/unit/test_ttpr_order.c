@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "compat/tt_perf_report_1_2_4/order.h"
+#include "compat/tt_perf_report/order.h"
 
 /* Sorted by key whatever the size, every index once; with up to 256 keys equal ones stay where a network that never
  * swaps equals leaves them: for 8 equal keys that is their own order. */

@@ -170,7 +170,7 @@ void perf_advise_matmul(const struct perf_matmul *matmul, struct perf_matmul_adv
     switch (matmul->bound) {
     case PERF_BOUND_DRAM:
     case PERF_BOUND_BOTH:
-        if (!matmul->is_dram_sharded)
+        if (!matmul->is_dram_sharded && !matmul->is_sparse)
             add(advice,
                 "a DRAM-sharded program config (MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig) reads "
                 "DRAM faster");
@@ -179,7 +179,10 @@ void perf_advise_matmul(const struct perf_matmul *matmul, struct perf_matmul_adv
             add(advice, "%s", fidelity);
         break;
     case PERF_BOUND_FLOP:
-        if (matmul->cores < 64)
+        if (matmul->available_cores > 0 && !matmul->is_dram_sharded &&
+            matmul->cores < matmul->available_cores)
+            add(advice, "use more cores (%.0f of %.0f now)", matmul->cores, matmul->available_cores);
+        else if (matmul->available_cores == 0 && matmul->cores < 64)
             add(advice, "use more cores (%.0f now)", matmul->cores);
         if (fidelity && verdict == PERF_VERDICT_TOO_HIGH)
             add(advice, "%s", fidelity);

@@ -40,7 +40,8 @@ struct perf_matmul {
     unsigned bound;                          /* enum perf_bound */
     int32_t block_w, subblock_h, subblock_w; /* of its program config; PERF_NO_NUMBER */
     double cores, flops_percent;
-    bool is_dram_sharded;
+    double available_cores; /* 0: not known */
+    bool is_dram_sharded, is_sparse;
 };
 
 /* Whether a fidelity is right for the data types. `text`, where not NULL, is set to what one could do; NULL when there

@@ -16,13 +16,20 @@ struct queue {
     size_t next, end; /* in the shared array of row indices */
 };
 
+/* A row that stays, and what it is sorted by. */
+struct kept {
+    uint32_t row;
+    size_t place;
+};
+
 struct walk {
     const struct perf_merge *merge;
     uint32_t *rows; /* device rows, by device, in table order */
     struct queue *queues;
     size_t queue_count;
-    uint32_t *kept;
+    struct kept *kept;
     size_t kept_count;
+    size_t *places; /* of `rows`: where each stood in the table */
     uint64_t block_count;
 };
 
@@ -35,6 +42,12 @@ static int compare_device(const void *a, const void *b)
 static int compare_source(const void *a, const void *b)
 {
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    size_t left = ((const struct kept *)a)->place, right = ((const struct kept *)b)->place;
     return left < right ? -1 : left > right;
 }
 
@@ -95,7 +108,7 @@ static void take_mean(const struct perf_merge *merge, const uint32_t *block, siz
 }
 
 /* Chooses the row that stands for a block of equal ops. */
-static void close_block(struct walk *walk, const uint32_t *block, size_t count)
+static void close_block(struct walk *walk, const uint32_t *block, size_t count, size_t place)
 {
     const struct perf_merge *merge = walk->merge;
     struct perf_merge_row chosen = row_at(merge, block[0]);
@@ -114,14 +127,14 @@ static void close_block(struct walk *walk, const uint32_t *block, size_t count)
             }
         }
     }
-    walk->kept[walk->kept_count++] = chosen_index;
+    walk->kept[walk->kept_count++] = (struct kept){chosen_index, merge->keeps_order ? place : chosen_index};
 }
 
 /* Takes the next block off the queues; false when they are empty. */
 static bool next_block(struct walk *walk, uint32_t *block)
 {
     const struct perf_merge *merge = walk->merge;
-    size_t count = 0;
+    size_t count = 0, place = SIZE_MAX;
     uint32_t name = UINT32_MAX;
     for (size_t q = 0; q < walk->queue_count; q++) {
         struct queue *queue = &walk->queues[q];
@@ -137,6 +150,8 @@ static bool next_block(struct walk *walk, uint32_t *block)
             name = head_name;
         if (head_name == name) {
             block[count++] = head;
+            if (walk->places[queue->next] < place)
+                place = walk->places[queue->next];
             queue->next++;
         } else {
             perf_notes_add(merge->notes, PERF_NOTE_WARN, kind_different,
@@ -148,7 +163,7 @@ static bool next_block(struct walk *walk, uint32_t *block)
     }
     if (count == 0)
         return false;
-    close_block(walk, block, count);
+    close_block(walk, block, count, place);
     walk->block_count++;
     return true;
 }
@@ -168,13 +183,14 @@ static void deal_rows(struct walk *walk, const uint32_t *order, size_t count)
         if (!row.takes_part || row.device == PERF_NO_NUMBER) {
             if (row.takes_part)
                 merge->no_device(merge->context, order[i]);
-            walk->kept[walk->kept_count++] = order[i];
+            walk->kept[walk->kept_count++] = (struct kept){order[i], merge->keeps_order ? i : order[i]};
             continue;
         }
         size_t q = recent;
         if (walk->queues[q].device != row.device)
             for (q = 0; walk->queues[q].device != row.device; q++)
                 continue;
+        walk->places[walk->queues[q].end] = i;
         walk->rows[walk->queues[q].end++] = order[i];
         recent = q;
     }
@@ -214,16 +230,18 @@ static int walk_devices(struct walk *walk, uint32_t *order, size_t *count, struc
     uint32_t *block = malloc(walk->queue_count * sizeof *block);
     walk->rows = malloc(*count * sizeof *walk->rows);
     walk->kept = malloc(*count * sizeof *walk->kept);
-    if (!walk->rows || !walk->kept || !block) {
+    walk->places = malloc(*count * sizeof *walk->places);
+    if (!walk->rows || !walk->places || !walk->kept || !block) {
         free(block);
         return error_set(err, ENOMEM, "no memory to merge devices");
     }
     deal_rows(walk, order, *count);
     while (next_block(walk, block))
         continue;
-    memcpy(order, walk->kept, walk->kept_count * sizeof *order);
     *count = walk->kept_count;
-    back_to_source_order(order, *count);
+    qsort(walk->kept, *count, sizeof *walk->kept, compare_places);
+    for (size_t i = 0; i < *count; i++)
+        order[i] = walk->kept[i].row;
     note_devices(walk, " merged: the slowest's time, the mean of collectives");
     free(block);
     return 0;
@@ -241,12 +259,13 @@ int perf_merge_devices(const struct perf_merge *merge, uint32_t *order, size_t *
                        merge->path, DEVICES_MAX);
     else if (merge->is_off && walk.queue_count > 1)
         note_devices(&walk, ", each by itself");
-    else if (walk.queue_count == 1)
+    else if (walk.queue_count == 1 && !merge->keeps_order)
         back_to_source_order(order, *count);
     else if (walk.queue_count > 1)
         status = walk_devices(&walk, order, count, err);
     free(walk.rows);
     free(walk.kept);
+    free(walk.places);
     free(walk.queues);
     return status;
 }

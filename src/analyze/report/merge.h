@@ -35,13 +35,14 @@ struct perf_merge {
     struct perf_notes *notes;
     bool is_off;              /* each device by itself */
     bool prefers_known_times; /* to missing ones */
+    bool keeps_order;         /* of the table: a merged op stands where the first of its rows did */
 };
 
 /* The kind of the note that says which devices there are and how they were merged; there is none of a single one. */
 extern const char perf_note_devices[];
 
 /* `order` holds rows by number, in the order in which they are shown; what is left of them is in the rows' own
- * order. */
+ * order, unless keeps_order. */
 int perf_merge_devices(const struct perf_merge *merge, uint32_t *order, size_t *count, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From cells to rows: the columns that are read, and what is kept of each row. */
-#include "compat/tt_perf_report_1_2_4/ttpr.h"
+#include "compat/tt_perf_report/ttpr.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,6 +18,7 @@ static const char *const fixed_names[TTPR_TENSOR] = {
     [TTPR_FIDELITY] = "MATH FIDELITY",
     [TTPR_CORES] = "CORE COUNT",
     [TTPR_AVAILABLE_CORES] = "AVAILABLE WORKER CORE COUNT",
+    [TTPR_SUB_DEVICE] = "SUB DEVICE ID",
     [TTPR_HOST_START] = "HOST START TS",
     [TTPR_GAP] = "OP TO OP LATENCY [ns]",
     [TTPR_DURATION] = "DEVICE KERNEL DURATION [ns]",
@@ -86,13 +87,25 @@ int ttpr_begin_file(struct ttpr *perf, const char *path, const bool *has, bool i
     return 0;
 }
 
+/* 1.4.1: a file that names no device says nothing of how many there are; devices that cannot be stay as they are. */
+static void number_devices(struct ttpr *perf)
+{
+    int64_t base = perf->devices_per_file > 0 ? (int64_t)(perf->file_count - 1) * perf->devices_per_file : 0;
+    for (size_t i = perf->file_first_row; i < perf->row_count; i++) {
+        if (perf->rows[i].device != PERF_NO_NUMBER)
+            perf->rows[i].device = (int32_t)((int64_t)perf->rows[i].device + base);
+    }
+}
+
 int ttpr_end_file(struct ttpr *perf, struct error *err)
 {
     int64_t devices = (int64_t)perf->file_device_max + 1;
     const char *path = ttpr_text(perf, perf->paths[perf->file_count - 1]);
     if (perf->row_count == perf->file_first_row)
         ttpr_note(perf, PERF_NOTE_WARN, NULL, "%s: there is no op in it", path);
-    if (perf->devices_per_file < 0) {
+    if (ttpr_is_1_4(perf) && devices == 0) {
+        ttpr_note(perf, PERF_NOTE_WARN, NULL, "%s: column 'DEVICE ID' names no device", path);
+    } else if (perf->devices_per_file < 0) {
         perf->devices_per_file = devices;
     } else if (devices != perf->devices_per_file) {
         return error_set(err, EINVAL,
@@ -101,15 +114,21 @@ int ttpr_end_file(struct ttpr *perf, struct error *err)
                          "run must have the same",
                          path, devices, devices - 1, ttpr_text(perf, perf->paths[0]), perf->devices_per_file);
     }
+    if (ttpr_is_1_4(perf))
+        number_devices(perf);
     return 0;
 }
 
 /* --- rows --- */
 
-/* A value that its column should not hold, kept because the original keeps it. */
+/* A value that its column should not hold: kept where the original keeps it, else missing. */
 static double keep(struct ttpr *perf, const struct slice *cells, size_t column, uint64_t line,
                    const char *expected, double value)
 {
+    if (ttpr_is_1_4(perf)) {
+        ttpr_note_bad_cell(perf, column, cells[column], line, expected);
+        return NAN;
+    }
     ttpr_note_kept_cell(perf, column, cells[column], line, expected);
     return value;
 }
@@ -129,7 +148,7 @@ static double take_number(struct ttpr *perf, const struct slice *cells, size_t c
 static double take_count(struct ttpr *perf, const struct slice *cells, size_t column, uint64_t line)
 {
     double value = take_number(perf, cells, column, line);
-    bool is_too_low = value < 0 || (value == 0 && column == TTPR_CORES);
+    bool is_too_low = value < 0 || (value == 0 && (column == TTPR_CORES || ttpr_is_1_4(perf)));
     if (!isnan(value) && (is_too_low || value > 1048576 || floor(value) != value))
         return keep(perf, cells, column, line, "a count", value);
     return value;
@@ -145,7 +164,7 @@ static void take_device(struct ttpr *perf, struct ttpr_row *row, const struct sl
         return;
     if (value > perf->file_device_max)
         perf->file_device_max = value;
-    int64_t base = perf->file_count > 1 && perf->devices_per_file > 0
+    int64_t base = !ttpr_is_1_4(perf) && perf->file_count > 1 && perf->devices_per_file > 0
                        ? (int64_t)(perf->file_count - 1) * perf->devices_per_file
                        : 0;
     row->device = (int32_t)((int64_t)value + base);
@@ -156,9 +175,13 @@ static void take_size(struct ttpr *perf, struct ttpr_tensor *tensor, size_t t, u
                       const struct slice *cell, double *value, uint64_t line)
 {
     enum number_kind kind = cell_dimension(*cell, value);
-    bool is_usable = kind == NUMBER_WHOLE && *value <= 9007199254740992.0;
-    if (!is_usable)
+    bool is_new = ttpr_is_1_4(perf);
+    bool is_usable = kind == NUMBER_WHOLE &&
+                     (is_new ? *value > 0 && *value <= 4294967296.0 : *value <= 9007199254740992.0);
+    if (!is_usable) {
         tensor->has_shape = false;
+        *value = is_new ? NAN : *value;
+    }
     if (!is_usable && kind != NUMBER_MISSING)
         ttpr_note_bad_cell(perf, TTPR_TENSOR + t * TTPR_TENSOR_CELLS + part, *cell, line, "a size");
 }
@@ -170,6 +193,8 @@ static void take_tensors(struct ttpr *perf, struct ttpr_source *source, uint64_t
         struct ttpr_tensor *tensor = &source->tensors[t];
         double *sizes[4] = {&tensor->w, &tensor->z, &tensor->y, &tensor->x};
         *tensor = (struct ttpr_tensor){0};
+        if (ttpr_is_1_4(perf))
+            tensor->w = tensor->z = tensor->y = tensor->x = NAN;
         if (!cells[3].length && !cells[4].length && !cells[5].length && !cells[0].length)
             continue;
         tensor->is_present = tensor->has_shape = true;
@@ -196,8 +221,8 @@ static void take_times(struct ttpr *perf, struct ttpr_row *row, const struct sli
     row->duration_ns = take_number(perf, cells, TTPR_DURATION, row->line);
     if (row->duration_ns < 0)
         row->duration_ns = keep(perf, cells, TTPR_DURATION, row->line, "a duration", row->duration_ns);
-    row->is_duration_missing = isnan(row->duration_ns);
     row->gap_ns = take_number(perf, cells, TTPR_GAP, row->line);
+    row->is_duration_missing = isnan(ttpr_is_1_4(perf) ? ttpr_usable_duration(row) : row->duration_ns);
     row->host_start_ns = INT64_MAX;
     if (cell_int64(cells[TTPR_HOST_START], &start)) {
         row->host_start_ns = start;
@@ -251,13 +276,71 @@ static void take_texts(struct ttpr *perf, struct ttpr_row *row, const struct ttp
         take_arch(perf, row, cells[TTPR_ARCH]);
 }
 
+/* C0 without tab, DEL and, in UTF-8, C1: 1.4.1 drops them from texts. */
+static size_t control_length(const char *text, size_t length)
+{
+    unsigned char first = (unsigned char)text[0];
+    if ((first < 0x20 && first != '\t') || first == 0x7f)
+        return 1;
+    bool is_c1 =
+        first == 0xc2 && length > 1 && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] <= 0x9f;
+    return is_c1 ? 2 : 0;
+}
+
+/* The text without control characters: itself, or its copy among the texts. */
+static struct slice without_controls(struct ttpr *perf, struct slice text)
+{
+    size_t i = 0;
+    while (i < text.length && !control_length(text.data + i, text.length - i))
+        i++;
+    if (i == text.length)
+        return text;
+    bytes_clear(&perf->scratch);
+    for (i = 0; i < text.length;) {
+        size_t skipped = control_length(text.data + i, text.length - i);
+        if (!skipped)
+            bytes_append_u8(&perf->scratch, (uint8_t)text.data[i]);
+        i += skipped ? skipped : 1;
+    }
+    uint32_t id = ttpr_intern(perf, perf->scratch.data, perf->scratch.length);
+    return slice_of(id == INTERN_NONE ? "" : ttpr_text(perf, id));
+}
+
 /* What the op is called: never empty, and cut at a NUL byte, where it ends for whoever shows it. */
 static void take_name(struct ttpr *perf, struct ttpr_source *source, uint64_t line)
 {
     struct slice name = source->cells[TTPR_OP_CODE];
     ttpr_note_name(perf, name, line);
+    if (ttpr_is_1_4(perf))
+        name = without_controls(perf, name);
     source->op_code =
         name.length ? slice_from(name.data, strnlen(name.data, name.length)) : slice_of("(no name)");
+}
+
+#define SUB_DEVICE_CHARACTERS 32u
+
+/* A whole number as such; anything else stays to be seen, cut where it would widen the table. */
+static void take_sub_device(struct ttpr *perf, struct ttpr_row *row, struct slice cell)
+{
+    double value;
+    row->sub_device = TTPR_NO_TEXT;
+    if (!ttpr_is_1_4(perf) || cell_is_missing(cell))
+        return;
+    struct slice text = slice_trim(without_controls(perf, cell));
+    if (text.length && cell_number(text, &value) != NUMBER_BAD && floor(value) == value &&
+        fabs(value) < 9e15) {
+        char number[32];
+        snprintf(number, sizeof number, "%.0f", value);
+        row->sub_device = ttpr_intern_cell(perf, slice_of(number));
+    } else if (text.length) {
+        size_t end = 0;
+        for (unsigned count = 0; end < text.length; end++) {
+            count += ((unsigned char)text.data[end] & 0xc0) != 0x80;
+            if (count > SUB_DEVICE_CHARACTERS)
+                break;
+        }
+        row->sub_device = ttpr_intern(perf, text.data, end);
+    }
 }
 
 int ttpr_add_row(struct ttpr *perf, const struct slice *cells, uint64_t line, struct error *err)
@@ -281,6 +364,7 @@ int ttpr_add_row(struct ttpr *perf, const struct slice *cells, uint64_t line, st
     take_times(perf, row, cells);
     take_counts(perf, row, cells);
     take_device(perf, row, cells);
+    take_sub_device(perf, row, cells[TTPR_SUB_DEVICE]);
     take_tensors(perf, &source, line);
     take_kind(row, &source);
     take_texts(perf, row, &source);

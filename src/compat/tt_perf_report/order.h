@@ -6,8 +6,8 @@
  * vectors: up to 256 keys a bitonic network in which equal keys never change places, above that partitions of four
  * vectors at a time that fill the array from both ends. This is code of our own, written from how that order comes
  * about. */
-#ifndef OPSCOPE_COMPAT_TT_PERF_REPORT_1_2_4_ORDER_H
-#define OPSCOPE_COMPAT_TT_PERF_REPORT_1_2_4_ORDER_H
+#ifndef OPSCOPE_COMPAT_TT_PERF_REPORT_ORDER_H
+#define OPSCOPE_COMPAT_TT_PERF_REPORT_ORDER_H
 
 #include <stddef.h>
 #include <stdint.h>

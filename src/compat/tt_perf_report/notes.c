@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/utf8_valid.h"
-#include "compat/tt_perf_report_1_2_4/ttpr.h"
+#include "compat/tt_perf_report/ttpr.h"
 
 #define SHOWN_MAX 40u
 #define STALE_NS 1e6
@@ -99,9 +99,10 @@ static void note_model_cells(struct ttpr *perf, const struct ttpr_row *row, cons
     double height, width;
     if (source->fidelity.length == 0)
         note_empty(perf, row, source, TTPR_FIDELITY, "its share of the FLOPs is not known");
-    else if (row->fidelity == PERF_FIDELITY_UNKNOWN || row->fidelity == PERF_HIFI3)
+    else if (row->fidelity == PERF_FIDELITY_UNKNOWN || (row->fidelity == PERF_HIFI3 && !ttpr_is_1_4(perf)))
         note_cell(perf, kind_fidelity, TTPR_FIDELITY, source->fidelity, row->line,
-                  "a fidelity that tt-perf-report 1.2.4 knows", "its share of the FLOPs is not known");
+                  "a fidelity that this version of tt-perf-report knows",
+                  "its share of the FLOPs is not known");
     if (row->is_conv && source->attributes.length && !ttpr_conv_window(source->attributes, &height, &width))
         ttpr_note(perf, PERF_NOTE_WARN, kind_window,
                   "%s:%llu: column 'ATTRIBUTES' of a convolution has no window_hw; its FLOPs are not known",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts that stand after an op's name, and what is read out of its attributes for them. Attributes look like
  * {'key': 'value'; 'config': 'Name(a=1;b=(2;3))'}: commas were replaced by semicolons. */
-#include "compat/tt_perf_report_1_2_4/ttpr.h"
+#include "compat/tt_perf_report/ttpr.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which rows make the table, and in which order: host start, signposts, devices merged, numbers asked for. The table is
  * perf->order, indices into perf->rows. */
-#include "compat/tt_perf_report_1_2_4/ttpr.h"
+#include "compat/tt_perf_report/ttpr.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 #include "analyze/report/merge.h"
 #include "analyze/report/range.h"
-#include "compat/tt_perf_report_1_2_4/order.h"
+#include "compat/tt_perf_report/order.h"
 
 static const char *first_path(const struct ttpr *perf)
 {
@@ -227,7 +227,8 @@ void ttpr_apply_signposts(struct ttpr *perf)
 static struct perf_merge_row merge_row(const void *context, uint32_t index)
 {
     const struct ttpr_row *row = &((const struct ttpr *)context)->rows[index];
-    return (struct perf_merge_row){row->device, row->op_code, row->duration_ns, row->is_device_type};
+    double duration = ttpr_is_1_4(context) ? ttpr_usable_duration(row) : row->duration_ns;
+    return (struct perf_merge_row){row->device, row->op_code, duration, row->is_device_type};
 }
 
 static const char *merge_name(const void *context, uint32_t name)
@@ -262,7 +263,9 @@ int ttpr_merge(struct ttpr *perf, struct error *err)
                                      .no_device = merge_no_device,
                                      .path = first_path(perf),
                                      .notes = perf->notes,
-                                     .is_off = perf->request->no_merge_devices};
+                                     .is_off = perf->request->no_merge_devices,
+                                     .prefers_known_times = ttpr_is_1_4(perf),
+                                     .keeps_order = ttpr_is_1_4(perf)};
     return perf_merge_devices(&merge, perf->order, &perf->count, err);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "compat/tt_perf_report_1_2_4/order.h"
+#include "compat/tt_perf_report/order.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "compat/tt_perf_report_1_2_4/ttpr.h"
+#include "base/count_of.h"
+#include "compat/tt_perf_report/ttpr.h"
 #include "import/op_rows.h"
 #include "present/output.h"
 #include "present/report/files.h"
@@ -124,6 +125,18 @@ static int write_all(struct ttpr *perf, struct error *err)
     else if (!status && request->has_groups)
         perf_notes_add(perf->notes, PERF_NOTE_INFO, NULL, "no ops to group");
     return status;
+}
+
+bool ttpr_version_of(const char *text, enum ttpr_version *version)
+{
+    static const char *const versions[] = {[TTPR_1_2_4] = "1.2.4", [TTPR_1_4_1] = "1.4.1"};
+    for (size_t i = 0; i < COUNT_OF(versions); i++) {
+        if (strcmp(versions[i], text) == 0) {
+            *version = (enum ttpr_version)i;
+            return true;
+        }
+    }
+    return false;
 }
 
 int ttpr_report(const struct ttpr_request *request, struct perf_notes *notes, struct error *err)

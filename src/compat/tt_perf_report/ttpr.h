@@ -5,9 +5,12 @@
  *     ttpr_sort_rows, ttpr_apply_signposts, ttpr_merge  which rows, in which order
  *     ttpr_fill_figures, ttpr_make_groups
  *     ttpr_write_table, ttpr_write_csv ...
+ *
+ * Where the versions differ, ttpr_is_1_4 decides. 1.4.1 takes a cell that cannot be what its column holds as missing,
+ * where 1.2.4 computes with it; so its figures are blank, never "nan".
  */
-#ifndef OPSCOPE_COMPAT_TT_PERF_REPORT_1_2_4_TTPR_H
-#define OPSCOPE_COMPAT_TT_PERF_REPORT_1_2_4_TTPR_H
+#ifndef OPSCOPE_COMPAT_TT_PERF_REPORT_TTPR_H
+#define OPSCOPE_COMPAT_TT_PERF_REPORT_TTPR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +24,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "compat/tt_perf_report_1_2_4/compat.h"
+#include "compat/tt_perf_report/compat.h"
 #include "text/csv/cell.h"
 
 /* --- what is read of a row --- */
@@ -40,6 +43,7 @@ enum ttpr_column {
     TTPR_FIDELITY,
     TTPR_CORES,
     TTPR_AVAILABLE_CORES,
+    TTPR_SUB_DEVICE, /* 1.4.1 */
     TTPR_HOST_START,
     TTPR_GAP,
     TTPR_DURATION,
@@ -82,13 +86,14 @@ struct ttpr_row {
     double time_us, shown_gap_us, total_percent;
     double dram_gb_s, dram_percent, tflops, flops_percent;
     uint32_t op_code, shown; /* interned; `shown` has the shape after the name */
-    uint32_t fidelity_text, types[3], in0_memory, call_text;
+    uint32_t fidelity_text, types[3], in0_memory, call_text, sub_device;
     int32_t device, block_w, subblock_h, subblock_w; /* PERF_NO_NUMBER: missing */
     uint32_t file;
     uint8_t kind, fidelity, category, bound;
     bool is_matmul, is_conv, is_dram_sharded, is_duration_missing;
-    bool has_shape;      /* the sizes that its model needs were there */
-    bool is_device_type; /* OP TYPE says so: takes part in merging */
+    bool has_shape;               /* the sizes that its model needs were there */
+    bool is_device_type;          /* OP TYPE says so: takes part in merging */
+    bool is_sparse, lacks_active; /* a sparse matmul; how many of its experts work is not known */
 };
 
 struct ttpr {
@@ -114,6 +119,8 @@ struct ttpr {
     int64_t devices_per_file;
     double file_device_max;
     /* results */
+    bool shows_sub_devices, shows_available_cores;           /* columns of the table */
+    double all_dram_gb_s, all_dram_percent;                  /* of all rows; NaN: not shown */
     uint64_t device_op_count, host_op_count, signpost_count; /* before the last filters */
     double total_time_us, total_gap_us, total_us;
     struct perf_groups groups;
@@ -121,6 +128,10 @@ struct ttpr {
     bool failed; /* no memory */
 };
 
+static inline bool ttpr_is_1_4(const struct ttpr *perf)
+{
+    return perf->request->version == TTPR_1_4_1;
+}
 static inline struct ttpr_row *ttpr_at(const struct ttpr *perf, size_t i)
 {
     return &perf->rows[perf->order[i]];
@@ -151,9 +162,17 @@ void ttpr_note_missing_cells(struct ttpr *perf, const struct ttpr_row *row, cons
 void ttpr_note_if_stale(struct ttpr *perf, const struct ttpr_row *row);
 
 /* figures.c */
+/* 1.4.1: the time that figures are made of; NaN where it, or the gap before it, cannot be. */
+double ttpr_usable_duration(const struct ttpr_row *row);
 void ttpr_take_work(struct ttpr *perf, struct ttpr_row *row, const struct ttpr_source *source);
 int ttpr_fill_figures(struct ttpr *perf, struct error *err);
 struct perf_matmul ttpr_matmul_of(const struct ttpr *perf, const struct ttpr_row *row);
+
+/* sparse.c: how many of a sparse matmul's batches are multiplied. */
+struct ttpr_batches {
+    double active, dense; /* active NaN: not recorded, and not given */
+};
+struct ttpr_batches ttpr_sparse_batches(const struct ttpr *perf, const struct ttpr_source *source);
 
 /* shape.c: "3136 x 576 x 64 [ABH=5|7 ADB]" and the like, appended to the scratch text. */
 void ttpr_append_conv_marks(struct ttpr *perf, struct slice attributes);
@@ -171,9 +190,11 @@ int ttpr_apply_id_range(struct ttpr *perf, struct error *err);
 void ttpr_drop_host_ops(struct ttpr *perf);
 
 /* groups.c */
-enum perf_category ttpr_category_of(const char *name);
+enum perf_category ttpr_category_of(const struct ttpr *perf, const char *name);
 int ttpr_make_groups(struct ttpr *perf, struct error *err);
 
+#define TTPR_LACKS_ACTIVE                                                                                    \
+    "how many experts are at work is not recorded (nnz): --active-experts K makes figures of this matmul"
 /* text.c, csv.c */
 int ttpr_write_table(const struct ttpr *perf, bool is_coloured, FILE *out, struct error *err);
 int ttpr_write_groups(const struct ttpr *perf, FILE *out, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The op table as CSV, and the stacked report as text and CSV, in the original's layout. */
-#include "compat/tt_perf_report_1_2_4/ttpr.h"
+#include "compat/tt_perf_report/ttpr.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -34,10 +34,26 @@ static void append_type(struct bytes *out, const struct ttpr *perf, uint32_t typ
     csv_append_exact_text(out, type == TTPR_NO_TEXT ? "nan" : ttpr_text(perf, type));
 }
 
-/* Figures that divide by a missing duration or core count are there, and are not a number. */
-static void append_figure(struct bytes *out, const struct ttpr_row *row, double value, bool is_computed)
+/* A cell that a spreadsheet would take for a formula: 1.4.1 marks it as text. */
+static void append_text(struct bytes *out, const struct ttpr *perf, const char *text)
 {
-    if (is_computed && isnan(value) && (row->is_matmul || row->is_conv))
+    struct bytes safe = {0};
+    if (!ttpr_is_1_4(perf) || !*text || !strchr("=+-@\t\r", *text)) {
+        csv_append_exact_text(out, text);
+        return;
+    }
+    bytes_append_text(&safe, "'");
+    bytes_append_text(&safe, text);
+    csv_append_exact_text(out, bytes_text(&safe));
+    out->failed |= safe.failed;
+    bytes_free(&safe);
+}
+
+/* Figures that divide by a missing duration or core count are there, and are not a number. */
+static void append_figure(struct bytes *out, const struct ttpr *perf, const struct ttpr_row *row,
+                          double value, bool is_computed)
+{
+    if (!ttpr_is_1_4(perf) && is_computed && isnan(value) && (row->is_matmul || row->is_conv))
         bytes_append_text(out, ",nan");
     else
         append_number(out, value);
@@ -47,7 +63,7 @@ static void append_call(struct bytes *out, const struct ttpr *perf, const struct
 {
     bytes_append_text(out, ",");
     if (row->call_text != TTPR_NO_TEXT)
-        csv_append_exact_text(out, ttpr_text(perf, row->call_text));
+        append_text(out, perf, ttpr_text(perf, row->call_text));
     else if (isnan(row->call) || perf->call_is_float)
         python_append_float(out, row->call);
     else
@@ -56,7 +72,7 @@ static void append_call(struct bytes *out, const struct ttpr *perf, const struct
 
 static void append_cores(struct bytes *out, const struct ttpr *perf, const struct ttpr_row *row)
 {
-    bool is_raw = row->is_matmul && !row->is_dram_sharded;
+    bool is_raw = row->is_matmul && !row->is_dram_sharded && !ttpr_is_1_4(perf);
     bytes_append_text(out, ",");
     if (isnan(row->cores))
         bytes_append_text(out, is_raw ? "nan" : "");
@@ -74,13 +90,31 @@ static void append_advice(struct bytes *out, const struct ttpr *perf, const stru
     advice.count = 0;
     if (row->is_matmul)
         perf_advise_matmul(&matmul, &advice);
+    if (row->lacks_active)
+        bytes_append_text(&text, TTPR_LACKS_ACTIVE);
     for (size_t i = 0; i < advice.count; i++)
         bytes_append_format(&text, "%s%s", i ? " \xe2\x80\xa2 " : "", advice.texts[i]);
     bytes_append_u8(&text, 0);
     bytes_append_text(out, ",");
     if (!text.failed)
-        csv_append_exact_text(out, (const char *)text.data);
+        append_text(out, perf, (const char *)text.data);
     bytes_free(&text);
+}
+
+static void append_columns_1_4(struct bytes *out, const struct ttpr *perf, const struct ttpr_row *row)
+{
+    const char *sub_device = ttpr_text(perf, row->sub_device);
+    int64_t number;
+    bytes_append_text(out, ",");
+    if (cell_int64(slice_of(sub_device), &number)) /* no formula, though it may begin with a sign */
+        bytes_append_text(out, sub_device);
+    else
+        append_text(out, perf, sub_device);
+    bytes_append_format(out, ",%.0f,%s,%s", row->available_cores,
+                        row->kind == TTPR_SIGNPOST ? "" : perf_category_text(row->category),
+                        row->is_matmul ? "full"
+                        : row->is_conv ? "flops_only"
+                                       : "none");
 }
 
 static void append_row(struct bytes *out, const struct ttpr *perf, const struct ttpr_row *row,
@@ -97,29 +131,31 @@ static void append_row(struct bytes *out, const struct ttpr *perf, const struct 
     bytes_append_format(out, "%" PRIu64, row->id);
     append_number(out, row->total_percent);
     bytes_append_format(out, ",%s,", perf_bound_text(row->bound));
-    csv_append_exact_text(out, name->failed ? "" : (const char *)name->data);
+    append_text(out, perf, name->failed ? "" : (const char *)name->data);
     append_whole(out, row->device);
-    if (row->is_duration_missing && row->kind == TTPR_DEVICE_OP)
+    if (row->is_duration_missing && row->kind == TTPR_DEVICE_OP && !ttpr_is_1_4(perf))
         bytes_append_text(out, ",0");
     else
         append_number(out, row->time_us);
     append_number(out, row->shown_gap_us);
     append_cores(out, perf, row);
-    append_figure(out, row, row->dram_gb_s, has_dram);
-    append_figure(out, row, row->dram_percent, has_dram);
-    append_figure(out, row, row->tflops, has_flops);
-    append_figure(out, row, row->flops_percent, has_flops);
+    append_figure(out, perf, row, row->dram_gb_s, has_dram);
+    append_figure(out, perf, row, row->dram_percent, has_dram);
+    append_figure(out, perf, row, row->tflops, has_flops);
+    append_figure(out, perf, row, row->flops_percent, has_flops);
     bytes_append_text(out, ",");
-    csv_append_exact_text(out, ttpr_text(perf, row->fidelity_text));
+    append_text(out, perf, ttpr_text(perf, row->fidelity_text));
     append_type(out, perf, row->types[2]);
     append_type(out, perf, row->types[0]);
     append_type(out, perf, row->types[1]);
     bytes_append_format(out, ",%s,", row->is_dram_sharded ? "True" : "False");
-    csv_append_exact_text(out, ttpr_text(perf, row->in0_memory));
+    append_text(out, perf, ttpr_text(perf, row->in0_memory));
     append_whole(out, row->block_w);
     append_whole(out, row->subblock_h);
     append_whole(out, row->subblock_w);
     append_call(out, perf, row);
+    if (ttpr_is_1_4(perf))
+        append_columns_1_4(out, perf, row);
 }
 
 static int flush(struct bytes *text, FILE *out, size_t limit, struct error *err)
@@ -142,6 +178,8 @@ int ttpr_write_csv(const struct ttpr *perf, FILE *out, struct error *err)
         "ID,Total %,Bound,OP Code,Device,Device Time,Op-to-Op Gap,Cores,DRAM,DRAM %,FLOPs,FLOPs %,Math "
         "Fidelity,Output Datatype,Input 0 Datatype,Input 1 Datatype,DRAM Sharded,Input 0 Memory,Inner Dim "
         "Block Size,Output Subblock H,Output Subblock W,Global Call Count");
+    bytes_append_text(&text,
+                      ttpr_is_1_4(perf) ? ",Sub Device ID,Available Cores,Op Category,Bound Analysis" : "");
     bytes_append_text(&text, perf->request->has_advice ? ",Advice" : "");
     bytes_append_text(&text, perf->request->has_raw_op_codes ? ",Raw OP Code\r\n" : "\r\n");
     for (size_t i = 0; i < perf->count && !status; i++) {
@@ -151,7 +189,7 @@ int ttpr_write_csv(const struct ttpr *perf, FILE *out, struct error *err)
             append_advice(&text, perf, row);
         if (perf->request->has_raw_op_codes) {
             bytes_append_text(&text, ",");
-            csv_append_exact_text(&text, ttpr_text(perf, row->op_code));
+            append_text(&text, perf, ttpr_text(perf, row->op_code));
         }
         bytes_append_text(&text, "\r\n");
         status = flush(&text, out, FLUSH_BYTES, err);
@@ -301,11 +339,22 @@ static void append_two_decimals(struct bytes *out, double value)
         bytes_append_format(out, "%.2f", value);
 }
 
+/* Where only host ops are left, the original adds up whole noughts. */
+static bool has_host_ops_alone(const struct ttpr *perf)
+{
+    for (size_t i = 0; i < perf->groups.count; i++) {
+        if (!ttpr_is_1_4(perf) || perf->groups.items[i].category != PERF_HOST)
+            return false;
+    }
+    return true;
+}
+
 int ttpr_write_groups_csv(const struct ttpr *perf, FILE *out, struct error *err)
 {
     static const char *const units[GROUP_COLUMNS] = {" [%]", "",     "",     " [\xce\xbcs]", "",    "",
                                                      " [%]", " [%]", " [%]", " [%]",         " [%]"};
     struct bytes text = {0};
+    bool is_nought = has_host_ops_alone(perf);
     for (unsigned i = 0; i < GROUP_COLUMNS; i++) {
         if (has_column(perf, i))
             bytes_append_format(&text, "%s%s%s", i ? "," : "", group_titles[i], units[i]);
@@ -313,11 +362,17 @@ int ttpr_write_groups_csv(const struct ttpr *perf, FILE *out, struct error *err)
     bytes_append_u8(&text, '\n');
     for (size_t i = 0; i < perf->groups.count; i++) {
         const struct perf_group *group = &perf->groups.items[i];
-        bytes_append_format(&text, "%.2f,", group->percent);
-        csv_append_exact_text(&text, ttpr_text(perf, group->key));
+        if (is_nought)
+            bytes_append_text(&text, "0,");
+        else
+            bytes_append_format(&text, "%.2f,", group->percent);
+        append_text(&text, perf, ttpr_text(perf, group->key));
         if (has_column(perf, GROUP_DEVICE))
             append_whole(&text, group->device);
-        bytes_append_format(&text, ",%.2f,%" PRIu64, group->time_us, group->count);
+        if (is_nought)
+            bytes_append_format(&text, ",0,%" PRIu64, group->count);
+        else
+            bytes_append_format(&text, ",%.2f,%" PRIu64, group->time_us, group->count);
         if (has_column(perf, GROUP_CATEGORY)) {
             bytes_append_format(&text, ",%s", perf_category_text(group->category));
             append_two_decimals(&text, group->flops_min);

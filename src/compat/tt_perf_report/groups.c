@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stacked report: categories as version 1.2.4 has them, which does not know collectives, and the original's
- * order. */
+/* The stacked report: categories, of which 1.2.4 does not know collectives, and the original's order. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/count_of.h"
-#include "compat/tt_perf_report_1_2_4/order.h"
-#include "compat/tt_perf_report_1_2_4/ttpr.h"
+#include "compat/tt_perf_report/order.h"
+#include "compat/tt_perf_report/ttpr.h"
 
 /* Ops that came, or got another category, after 1.2.4. */
 static const struct {
@@ -60,9 +59,12 @@ static const struct {
     {"Combine", PERF_OTHER},
 };
 
-enum perf_category ttpr_category_of(const char *name)
+enum perf_category ttpr_category_of(const struct ttpr *perf, const char *name)
 {
+    name += strspn(name, " \t\n\r\f\v");
     size_t length = strcspn(name, " \t\n\r\f\v");
+    if (ttpr_is_1_4(perf))
+        return strstr(name, "(torch)") ? PERF_HOST : perf_known_category(name, length);
     if (length == 7 && memcmp(name, "(torch)", 7) == 0)
         return PERF_HOST;
     for (size_t i = 0; i < COUNT_OF(other_categories); i++) {
@@ -87,8 +89,8 @@ static uint32_t key_of(struct ttpr *perf, const struct ttpr_row *row)
 static struct perf_group_values values_of(const void *context, uint32_t index)
 {
     const struct ttpr_row *row = ttpr_at(context, index);
-    return (struct perf_group_values){row->time_us, row->shown_gap_us, NAN, row->flops_percent,
-                                      row->category};
+    double time_us = row->kind == TTPR_HOST_OP ? 0 : row->time_us; /* the device had none of it */
+    return (struct perf_group_values){time_us, row->shown_gap_us, NAN, row->flops_percent, row->category};
 }
 
 /* By time, the longest first; equal ones in the original's order, which sorts the reversed list upwards. */

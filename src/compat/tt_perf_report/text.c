@@ -2,7 +2,7 @@
 /* The op table as text, in the original's layout. Rows are formatted twice: once for the widths, once to be
  * written, so that memory does not follow the number of rows. */
 #include "base/count_of.h"
-#include "compat/tt_perf_report_1_2_4/ttpr.h"
+#include "compat/tt_perf_report/ttpr.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,9 +18,11 @@ enum column {
     COLUMN_BOUND,
     COLUMN_OP,
     COLUMN_DEVICE,
+    COLUMN_SUB_DEVICE, /* these two only where they say something */
     COLUMN_TIME,
     COLUMN_GAP,
     COLUMN_CORES,
+    COLUMN_AVAILABLE,
     COLUMN_DRAM,
     COLUMN_DRAM_PERCENT,
     COLUMN_FLOPS,
@@ -30,8 +32,8 @@ enum column {
 };
 
 static const char *const titles[COLUMNS] = {
-    "ID",    "Total %", "Bound",  "OP Code", "Device",  "Device Time",  "Op-to-Op Gap",
-    "Cores", "DRAM",    "DRAM %", "FLOPs",   "FLOPs %", "Math Fidelity"};
+    "ID",    "Total %",         "Bound", "OP Code", "Device", "Sub Device ID", "Device Time",  "Op-to-Op Gap",
+    "Cores", "Available Cores", "DRAM",  "DRAM %",  "FLOPs",  "FLOPs %",       "Math Fidelity"};
 
 /* Terminal colours of the original: numbers of the 256-colour palette; 0 = none. */
 enum colour {
@@ -61,6 +63,13 @@ struct writer {
     struct cell cells[COLUMNS];
     size_t widths[COLUMNS];
 };
+
+static bool has_column(const struct writer *w, unsigned column)
+{
+    return column == COLUMN_SUB_DEVICE  ? w->perf->shows_sub_devices
+           : column == COLUMN_AVAILABLE ? w->perf->shows_available_cores
+                                        : true;
+}
 
 static size_t code_points(const struct bytes *text)
 {
@@ -130,6 +139,12 @@ static void fill_cells(struct writer *w, const struct ttpr_row *row)
     set_op(&cells[COLUMN_OP], w->perf, row);
     if (row->device != PERF_NO_NUMBER)
         set_number(&cells[COLUMN_DEVICE], row->device, 0, NULL);
+    if (w->perf->shows_sub_devices) {
+        const char *sub_device = ttpr_text(w->perf, row->sub_device);
+        utf8_append_visible(&cells[COLUMN_SUB_DEVICE].text, sub_device, strlen(sub_device));
+    }
+    if (w->perf->shows_available_cores)
+        set_number(&cells[COLUMN_AVAILABLE], row->available_cores, 0, NULL);
     set_number(&cells[COLUMN_TIME], row->time_us, 0, "\xce\xbcs");
     set_number(&cells[COLUMN_GAP], row->shown_gap_us, 0, "\xce\xbcs");
     set_number(&cells[COLUMN_CORES], row->cores, 0, NULL);
@@ -190,6 +205,19 @@ static void colour_bound(struct cell *cells, const struct ttpr_row *row)
     }
 }
 
+/* Green: all that it was given; red: few of them. */
+static unsigned cores_colour(const struct ttpr *perf, const struct ttpr_row *row)
+{
+    bool is_new = ttpr_is_1_4(perf);
+    if (isnan(row->cores))
+        return GREY;
+    if (is_new && row->is_dram_sharded)
+        return GREEN;
+    if (row->cores < 10 && (!is_new || row->cores < row->available_cores / 2))
+        return RED;
+    return row->cores == (is_new ? row->available_cores : 64) ? GREEN : PLAIN;
+}
+
 static void colour_cells(struct writer *w, const struct ttpr_row *row)
 {
     struct cell *cells = w->cells;
@@ -200,12 +228,7 @@ static void colour_cells(struct writer *w, const struct ttpr_row *row)
         return;
     }
     cells[COLUMN_OP].colour = op_colour(name);
-    if (isnan(row->cores))
-        cells[COLUMN_CORES].colour = GREY;
-    else if (row->cores < 10)
-        cells[COLUMN_CORES].colour = RED;
-    else if (row->cores == 64)
-        cells[COLUMN_CORES].colour = GREEN;
+    cells[COLUMN_CORES].colour = cores_colour(w->perf, row);
     colour_bound(cells, row);
     if (row->shown_gap_us > 6.5)
         cells[COLUMN_GAP].colour = RED;
@@ -254,6 +277,8 @@ static void write_cells(struct writer *w, bool is_header)
 {
     bytes_clear(&w->line);
     for (unsigned i = 0; i < COLUMNS; i++) {
+        if (!has_column(w, i))
+            continue;
         if (i > 0)
             bytes_append_text(&w->line, "  ");
         append_cell(w, i, is_header || i == COLUMN_OP);
@@ -272,9 +297,9 @@ static void write_row(struct writer *w, const struct ttpr_row *row)
 
 static void write_rule(struct writer *w)
 {
-    size_t length = 2 * (COLUMNS - 1);
+    size_t length = 0;
     for (unsigned i = 0; i < COLUMNS; i++)
-        length += w->widths[i];
+        length += has_column(w, i) ? w->widths[i] + (i > 0 ? 2 : 0) : 0;
     bytes_clear(&w->line);
     for (size_t i = 0; i < length; i++)
         bytes_append_u8(&w->line, '-');
@@ -298,6 +323,8 @@ static void fill_footer(struct writer *w)
                         perf->device_op_count, perf->host_op_count, perf->signpost_count);
     set_number(&w->cells[COLUMN_TIME], perf->total_time_us, 0, "\xce\xbcs");
     set_number(&w->cells[COLUMN_GAP], perf->total_gap_us, 0, "\xce\xbcs");
+    set_number(&w->cells[COLUMN_DRAM], perf->all_dram_gb_s, 0, "GB/s");
+    set_number(&w->cells[COLUMN_DRAM_PERCENT], perf->all_dram_percent, 1, "%");
 }
 
 static void widen(struct writer *w)
@@ -372,8 +399,8 @@ static void write_gap_advice(struct writer *w)
 /* Where the original ends with an error (no shape, no time, no cores, a fidelity it does not know), nothing is good. */
 static bool is_judged(const struct ttpr_row *row)
 {
-    return row->has_shape && row->duration_ns != 0 && row->cores != 0 && row->fidelity != PERF_HIFI3 &&
-           row->fidelity != PERF_FIDELITY_UNKNOWN;
+    return row->has_shape && !row->lacks_active && row->duration_ns != 0 && row->cores != 0 &&
+           row->fidelity != PERF_HIFI3 && row->fidelity != PERF_FIDELITY_UNKNOWN;
 }
 
 static void write_matmul_advice(struct writer *w)
@@ -392,7 +419,9 @@ static void write_matmul_advice(struct writer *w)
         perf_advise_matmul(&matmul, &advice);
         for (size_t k = 0; k < advice.count; k++)
             fprintf(w->out, "- %s\n", advice.texts[k]);
-        if (advice.count == 0 && is_judged(row))
+        if (row->lacks_active)
+            fprintf(w->out, "- %s\n", TTPR_LACKS_ACTIVE);
+        else if (advice.count == 0 && is_judged(row))
             fprintf(w->out, "\xe2\x9c\x85 Optimized\n");
         else if (advice.count == 0)
             fprintf(w->out, "nothing is known: cells of this row are missing\n");
