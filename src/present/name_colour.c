@@ -2,13 +2,17 @@
 #include "present/name_colour.h"
 
 #include <stdint.h>
+#include <string.h>
 
 unsigned name_colour(const char *name)
 {
     uint32_t hash = 2166136261u;
     for (const char *c = name; *c; c++) {
-        if (*c >= '0' && *c <= '9')
+        size_t digits = strspn(c, "0123456789");
+        if (digits && c[digits]) { /* they number what the name is a part of */
+            c += digits - 1;
             continue;
+        }
         hash = (hash ^ (unsigned char)*c) * 16777619u;
     }
     hash ^= hash >> 16;

@@ -98,6 +98,15 @@ class Runs(ServerCase):
             self.assertEqual(run["start"] + run["duration"], place["end"])
             self.assertEqual(run["counted"]["kernels"], 2 if name == "matmul" else 1)
 
+    def test_names_that_end_in_a_number_have_colours_of_their_own(self):
+        """A number inside of a name says of which part it is, one at its end is all that tells kernels apart."""
+        numbered = [f"kernel {i}" for i in range(40)]
+        self.serve(self.trace(("track", "main", 1), *[("zone", 0, 10 * i, 10 * i + 5, name) for i, name in enumerate((*numbered, "layer.3.norm", "layer.7.norm"))],
+                              name="colours.opscope"))
+        colours = {row[1]: row[4] for row in self.get("/api/t/0/names?page=0")["names"]}
+        self.assertEqual(colours["layer.3.norm"], colours["layer.7.norm"])
+        self.assertEqual(len({colours[name] for name in numbered}), 10)
+
     def test_advice_has_its_evidence(self):
         """A gap ends where the op begins before which it is: its place is not that of the op."""
         [advice] = self.get("/api/t/0/overview")["advice"]

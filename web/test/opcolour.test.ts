@@ -11,11 +11,17 @@ const names = { idOf: (text: string) => ({ mm: 1, "layer norm": 2 })[text] } as 
 
 test("a name has the colour that the server gives it", () => {
     // Of src/present/name_colour.c.
-    assert.deepEqual(["main", "layer.3", "layer.7", "MatmulDeviceOperation", "größe", ""].map(hashColour), COLOURS);
-    assert.equal(hashColour("layer.3"), hashColour("layer.12"));
+    assert.deepEqual(NAMES.map(hashColour), COLOURS);
 });
 
-const COLOURS = [2, 5, 5, 3, 4, 3];
+test("digits that are followed by more number what the name is a part of; those at its end are its own", () => {
+    assert.equal(hashColour("layer.3.norm"), hashColour("layer.12.norm"));
+    assert.notEqual(hashColour("conv_1x1"), hashColour("conv_3x3"));
+    assert.ok(new Set(Array.from({ length: 40 }, (_, index) => hashColour(`kernel ${index}`))).size >= 8);
+});
+
+const NAMES = ["main", "layer.3.norm", "layer.7.norm", "MatmulDeviceOperation", "größe", "", "kernel 0", "kernel 7", "kernel 39", "conv_1x1", "conv_3x3"];
+const COLOURS = [2, 3, 3, 3, 4, 3, 9, 2, 3, 8, 3];
 
 test("the runs of an op have its name without the shape", () => {
     assert.equal(runName(names, "mm 32 x 32"), "mm");

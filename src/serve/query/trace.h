@@ -144,7 +144,7 @@ static inline uint64_t serve_since(const struct serve_trace *st, uint64_t host_n
 }
 
 /* 0 to 9, the same for a name in every trace: of ops by their kind, as in the table of ops, of others by the text
- * without digits. After serve_trace_name_ratios. */
+ * (present/name_colour.h). After serve_trace_name_ratios. */
 unsigned serve_name_colour(const struct serve_trace *st, uint32_t id);
 
 #endif

@@ -6,13 +6,10 @@ import type { Names } from "./names";
 import * as state from "./state";
 import type { OpGroup } from "./types";
 
-/** The colour that a name has by itself (src/present/name_colour.c): digits do not count. */
+/** The colour that a name has by itself, by the rule of src/present/name_colour.h. */
 export function hashColour(name: string): number {
     let hash = 2166136261;
-    for (const byte of new TextEncoder().encode(name)) {
-        if (byte >= 48 && byte <= 57) continue;
-        hash = Math.imul(hash ^ byte, 16777619);
-    }
+    for (const byte of new TextEncoder().encode(name.replace(/[0-9]+(?=[^0-9])/g, ""))) hash = Math.imul(hash ^ byte, 16777619);
     hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
     hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
     return ((hash ^ (hash >>> 16)) >>> 0) % 10;
