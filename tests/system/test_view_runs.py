@@ -178,7 +178,7 @@ class Runs(ServerCase):
 
     def test_what_calling_ops_cost_the_host(self):
         found = self.get("/api/t/0/overhead")
-        self.assertEqual((found["count"], found["calls"], found["total_ns"]), (2, 4, MS + 500 + 1000 + 10))
+        self.assertEqual((found["count"], found["calls"], found["own_ns"]), (2, 4, MS + 500 + 1000 + 10))
         matmul, softmax = found["rows"]
         self.assertEqual([matmul[key] for key in ("name", "count", "total_ns", "min_ns", "p50_ns", "p99_ns")],
                          ["matmul", 3, MS + 1010, 10, 1000, MS])
@@ -191,6 +191,21 @@ class Runs(ServerCase):
         self.assertEqual((part["count"], part["calls"], len(part["rows"]), part["rows"][0]["name"]), (2, 2, 1, "matmul"))
         self.assertEqual(self.get(f"/api/t/0/overhead?from={31 * MS}&to={39 * MS}")["rows"], [])
         self.get("/api/t/0/overhead?limit=x", 400)
+
+    def test_an_op_that_calls_others_has_their_time_once(self):
+        """Whatever the window is about: an op that began before it is around those in it."""
+        self.serve(self.trace(
+            ("track", "main", 1), ("zone", 0, 0, 200, "train"),
+            ("op", 1, 10, 100, "linear"), ("op", 2, 20, 80, "addmm"), ("op", 3, 30, 40, "copy"), ("op", 4, 50, 70, "copy"), ("op", 5, 110, 130, "addmm"),
+            ("track", "other", 1), ("op", 6, 35, 45, "copy"),
+            ("device", "GPU 0", "made up"), ("run", 5, 140, 150, "addmm_kernel"), name="nested.opscope"))
+        found = self.get("/api/t/0/overhead")
+        self.assertEqual({row["name"]: (row["count"], row["own_ns"], row["total_ns"], row["delay_p50_ns"]) for row in found["rows"]},
+                         {"linear": (1, 30, 90, None), "addmm": (2, 50, 80, 10), "copy": (3, 40, 40, None)})
+        self.assertEqual([row["name"] for row in found["rows"]], ["addmm", "copy", "linear"])
+        self.assertEqual(found["own_ns"], 90 + 20 + 10, "of the outermost")
+        part = self.get("/api/t/0/overhead?from=25&to=60")
+        self.assertEqual({row["name"]: row["own_ns"] for row in part["rows"]}, {"copy": 40})
 
     def test_gaps_in_another_order_or_window(self):
         self.assertEqual([gap["start"] for gap in self.get("/api/t/0/gaps?sort=start")["gaps"]], [0, 5 * MS, 20 * MS])

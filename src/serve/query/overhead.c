@@ -14,8 +14,9 @@ static void put_row(struct json *j, const struct serve_trace *st, const struct o
     json_object(j, JSON_INLINE);
     json_member_text(j, "name", ops_get_text(ops, row->name));
     json_member_unsigned(j, "count", row->count);
+    json_member_unsigned(j, "own_ns", row->own_ns);
     json_member_unsigned(j, "total_ns", row->total_ns);
-    json_member_real(j, "share", window_ns ? (double)row->total_ns / (double)window_ns : 0);
+    json_member_real(j, "share", window_ns ? (double)row->own_ns / (double)window_ns : 0);
     json_member_real(j, "mean_ns", (double)row->total_ns / (double)row->count);
     json_member_unsigned(j, "min_ns", row->min_ns);
     json_member_unsigned(j, "p50_ns", row->p50_ns);
@@ -54,7 +55,7 @@ int query_overhead(struct serve_trace *st, const struct query *q, struct bytes *
         json_member_unsigned(&j, "to", serve_since(st, overview->to_ns));
         json_member_unsigned(&j, "count", calls.count);
         json_member_unsigned(&j, "calls", calls.calls);
-        json_member_unsigned(&j, "total_ns", calls.total_ns);
+        json_member_unsigned(&j, "own_ns", calls.own_ns);
         json_key(&j, "rows");
         json_array(&j, JSON_LINES);
         for (size_t i = 0; i < calls.count && i < limit; i++)
