@@ -6,8 +6,8 @@
 
 #define NAME_COLOURS 10u
 
-/* By its text without digits that are followed by more of it: "layer.3.norm" and "layer.7.norm" are the same part of one
- * model, "kernel 3" and "kernel 7" are two kernels. */
+/* By its text without digits that are followed by more of it: "layer.3.norm" and "layer.7.norm" are the same part of
+ * one model, "kernel 3" and "kernel 7" are two kernels. */
 unsigned name_colour(const char *name);
 
 #endif
