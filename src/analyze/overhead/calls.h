@@ -10,7 +10,7 @@
 struct overhead_calls_row {
     uint32_t name; /* text of the ops */
     uint64_t count;
-    uint64_t own_ns, total_ns; /* own: without calls inside of theirs */
+    uint64_t own_ns, total_ns;       /* own: without calls inside of theirs */
     uint64_t min_ns, p50_ns, p99_ns; /* nearest rank */
     uint64_t delayed;                /* calls of which a run on a device is known */
     uint64_t delay_p50_ns;           /* from the return to the start of the run; 0: it began before */
