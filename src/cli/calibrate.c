@@ -40,6 +40,39 @@ static void add_row(struct table *table, const struct calibration *c, unsigned c
     table_set_real(table, COLUMN_AFTER_90, c->after[class].p90);
 }
 
+enum { FIT_CLASS, FIT_NUMBERS, FIT_SITES, FIT_FACTOR, FIT_WHY, FIT_COLUMNS };
+
+static const struct table_column fit_columns[FIT_COLUMNS] = {
+    [FIT_CLASS] = {.key = "class", .title = "class"},
+    [FIT_NUMBERS] = {.key = "numbers", .title = "numbers"},
+    [FIT_SITES] = {.key = "sites", .title = "sites", .type = TABLE_INTEGER},
+    [FIT_FACTOR] = {.key = "factor", .title = "fitted: time x", .type = TABLE_REAL, .decimals = 2},
+    [FIT_WHY] = {.key = "not_fitted", .title = "not fitted", .shrink = 20},
+};
+
+/* Which figures were set, and which not, and why. */
+static void show_fits(struct report *report, const struct calibration *c)
+{
+    struct table table;
+    table_init(&table, "fits", fit_columns, FIT_COLUMNS);
+    for (size_t i = 0; i < c->fit_count; i++) {
+        const struct calibration_fit *fit = &c->fits[i];
+        table_add_row(&table);
+        table_set_text(&table, FIT_CLASS, calibration_class_text(fit->class));
+        table_set_text(&table, FIT_NUMBERS,
+                       fit->class == CALIBRATE_FLOOR ? "all" : model_format_text(fit->format));
+        table_set_unsigned(&table, FIT_SITES, fit->sites);
+        if (fit->factor != 1)
+            table_set_real(&table, FIT_FACTOR, fit->factor);
+        else if (fit->sites < CALIBRATION_SITES)
+            table_set_format(&table, FIT_WHY, "%u sites are needed", CALIBRATION_SITES);
+        else
+            table_set_text(&table, FIT_WHY, "measured as estimated");
+    }
+    report_table(report, "fits", &table);
+    table_free(&table);
+}
+
 static int show(const struct calibrate_options *options, const struct calibration *c,
                 const struct calibration_sites *sites, const char *target, struct error *err)
 {
@@ -58,6 +91,8 @@ static int show(const struct calibrate_options *options, const struct calibratio
         add_row(&table, c, class);
     report_table(&report, "rows", &table);
     table_free(&table);
+    report_heading(&report, "What was fitted");
+    show_fits(&report, c);
     report_note(&report, TABLE_NORMAL, "%s",
                 "Factors between estimate and measurement, whichever is larger over the other; 1 is exact.");
     report_note(&report, TABLE_NORMAL, "%s",
@@ -115,6 +150,15 @@ static int find_target(const struct calibrate_options *options, struct machine_s
     return status;
 }
 
+/* Sites for any figure at all, whether or not it had to be changed. */
+static bool has_enough(const struct calibration *calibration)
+{
+    bool is_any = calibration->fitted > 0;
+    for (size_t i = 0; i < calibration->fit_count; i++)
+        is_any |= calibration->fits[i].sites >= CALIBRATION_SITES;
+    return is_any;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct calibrate_options options = {.target = "cpu"};
@@ -144,13 +188,19 @@ static int run(const struct command *command, int argc, char **argv)
                              options.phases.count ? options.phases.items[i / 2] : NULL, &target, &dims, &err);
     if (status == 0)
         status = calibrate(&calibration, &target, sites.sites, sites.count, &err);
-    if (status == 0 && options.file)
-        status = write_target(options.file, machine, &target, sites.count, &err);
     if (status == 0)
         status = show(&options, &calibration, &sites, machine->name, &err);
+    bool is_nothing = status == 0 && !has_enough(&calibration);
+    if (is_nothing)
+        command_say(
+            "opscope calibrate: nothing was fitted: of no class of op and kind of number there are %u "
+            "sites%s%s; give more models",
+            CALIBRATION_SITES, options.file ? "; not written: " : "", options.file ? options.file : "");
+    if (status == 0 && options.file && !is_nothing)
+        status = write_target(options.file, machine, &target, sites.count, &err);
     calibration_sites_free(&sites);
     machine_set_free(&machines);
-    return status ? command_fail(command, &err) : EXIT_OK;
+    return status ? command_fail(command, &err) : is_nothing && options.file ? EXIT_NEGATIVE : EXIT_OK;
 }
 
 static const struct command_option calibrate_option_list[] = {
@@ -214,11 +264,12 @@ const struct command command_calibrate = {
     .usage = (const char *const[]){"[options] MODEL PROFILE [MODEL PROFILE...]", NULL},
     .description =
         "Estimates each model on the target, joins its dispatches with the measured ones, and fits a factor per class "
-        "of op and format of number (integers up to 8 bits, wider ones, floats, bfloat16): the median of measured / "
+        "of op and format of number (integers up to 8 bits, wider ones, 16-bit floats, bfloat16, wider floats): the median of measured / "
         "estimated time, where there are three or more, drawn towards 1 where few of them disagree. The error "
         "is reported before and after as the median and the 90th percentile of the factor that the estimate is off by; "
         "after means on models that the factors were not fitted to.\n\n"
-        "The shortest run of each site counts, so that a busy machine does no harm. A calibration holds for one "
+        "What was fitted is listed, and what was not, and why; where nothing could be, no file is written, and the exit "
+        "status is 1. The shortest run of each site counts, so that a busy machine does no harm. A calibration holds for one "
         "machine, one compiler and its options.",
     .options = {{&calibrate_table, 0},
                 {&format_option_table, OPTION_FIELD(struct calibrate_options, output)}},

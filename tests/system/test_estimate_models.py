@@ -468,6 +468,36 @@ class Calibration(Case):
         self.assertIn("uncalibrated", json.dumps(self.opscope_json("estimate", pairs[0], "--target", "cpu", "--json")))
         self.assertNotIn("uncalibrated", json.dumps(self.opscope_json("estimate", pairs[0], "--target", target, "--json")))
 
+    def fit(self, kinds, *options):
+        """Models of each kind of number, as many as given, that take so many times as long as they are estimated to."""
+        pairs = []
+        for kind, (count, factor) in kinds.items():
+            for i in range(count):
+                model = self.write(f"{kind}.{i}.mlir", FLOW.format(n=1 << (18 + i)).replace("f32", kind))
+                estimate_ns = self.opscope_json("estimate", model, "--target", "cpu", *ONE_CORE)["rows"][0]["time_ns"]
+                pairs += [model, self.write(f"{kind}.{i}.jsonl", profile(round(factor * estimate_ns)))]
+        return self.opscope("calibrate", *pairs, *ONE_CORE, "--json", "-o", self.path("mine.json"), *options)
+
+    def test_kinds_of_numbers_are_fitted_apart(self):
+        done = self.fit({"f32": (3, 2), "f16": (3, 8), "bf16": (3, 4), "i32": (2, 5)})
+        self.assert_status(done)
+        fits = {row["numbers"]: row for row in done.json()["fits"]}
+        for numbers, factor in (("float", 2), ("f16", 8), ("bf16", 4)):
+            self.assertAlmostEqual(fits[numbers]["factor"], factor, 1)
+            self.assertIsNone(fits[numbers]["not_fitted"])
+        self.assertEqual((fits["int"]["sites"], fits["int"]["factor"], fits["int"]["not_fitted"]), (2, None, "3 sites are needed"))
+        with open(self.path("mine.json"), encoding="utf-8") as file:
+            figures = json.load(file)["estimate"]["figures"]
+        self.assertAlmostEqual(figures["scale_elementwise_f16"]["value"], 8, 1)
+        self.assertNotIn("scale_elementwise_int", figures)
+
+    def test_nothing_to_fit_with_is_said(self):
+        done = self.fit({"f32": (2, 2), "f16": (1, 8)})
+        self.assert_status(done, 1)
+        self.assertIn("nothing was fitted: of no class of op and kind of number there are 3 sites; not written: ", done.stderr)
+        self.assertEqual([row["not_fitted"] for row in done.json()["fits"]], ["3 sites are needed"] * 2)
+        self.assertFalse(os.path.exists(self.path("mine.json")))
+
     def test_wrong_pairs_are_refused(self):
         model = self.write("m.mlir", FLOW.format(n=4096))
         done = self.opscope("calibrate", model)

@@ -183,6 +183,14 @@ static void fit_others(const struct calibrating *c, double *factors)
     }
 }
 
+static size_t count_alike(const struct calibrating *c, unsigned class, unsigned format)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->count; i++)
+        count += is_alike(&c->sites[i], class, format);
+    return count;
+}
+
 static int set_figures(struct calibration *out, struct estimate_target *target, const struct calibrating *c,
                        struct error *err)
 {
@@ -193,7 +201,12 @@ static int set_figures(struct calibration *out, struct estimate_target *target, 
             char key[64];
             struct evidence evidence = evidence_of(c, class, format, nobody, nobody);
             double factor = factor_of(&evidence, pull);
-            if (factor == 1 || (class == CALIBRATE_FLOOR && format))
+            size_t alike = count_alike(c, class, format);
+            if (!alike || (class == CALIBRATE_FLOOR && format))
+                continue;
+            out->fits[out->fit_count++] = (struct calibration_fit){
+                .class = (uint8_t) class, .format = (uint8_t)format, .sites = alike, .factor = factor};
+            if (factor == 1)
                 continue;
             if (class == CALIBRATE_FLOOR)
                 snprintf(key, sizeof key, "%s", classes[class].key);

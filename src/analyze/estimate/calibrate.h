@@ -43,12 +43,21 @@ struct calibration_error {
     double median, p90;
 };
 
+/* One figure of the target, and what its sites say about it. */
+struct calibration_fit {
+    uint8_t class, format; /* enum calibration_class, enum model_format; the floor is one for all */
+    size_t sites;          /* 0: none of this kind was measured */
+    double factor;         /* that the figure was multiplied by; 1: it was not set */
+};
+
 struct calibration {
     struct calibration_error before[CALIBRATE_CLASSES + 1]; /* the last is all of them */
     struct calibration_error after[CALIBRATE_CLASSES + 1];
     uint32_t models;  /* with sites */
     bool is_left_out; /* `after` is of sites that were not fitted to: there are several models */
-    size_t fitted;    /* figures that were set */
+    struct calibration_fit fits[CALIBRATE_CLASSES * MODEL_FORMATS]; /* those with sites */
+    size_t fit_count;
+    size_t fitted; /* figures that were set */
 };
 
 /* "MAC", "CONV" ...: as the estimate calls the class of an op (model_class_text); CALIBRATE_CLASSES: none. */
