@@ -59,7 +59,8 @@ int machine_write(FILE *stream, const struct machine *machine, const char *name,
     json_member_text(&json, "title", machine->title);
     json_key(&json, "aliases");
     json_array(&json, JSON_INLINE);
-    for (size_t i = 0; !target && i < machine->alias_count; i++)
+    bool is_itself = strcmp(name, machine->name) == 0; /* another target made of it is no such device */
+    for (size_t i = 0; is_itself && i < machine->alias_count; i++)
         json_text(&json, machine->aliases[i]);
     json_end(&json);
     json_key(&json, "figures");

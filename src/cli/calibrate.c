@@ -264,13 +264,14 @@ const struct command command_calibrate = {
     .usage = (const char *const[]){"[options] MODEL PROFILE [MODEL PROFILE...]", NULL},
     .description =
         "Estimates each model on the target, joins its dispatches with the measured ones, and fits a factor per class "
-        "of op and format of number (integers up to 8 bits, wider ones, 16-bit floats, bfloat16, wider floats): the median of measured / "
-        "estimated time, where there are three or more, drawn towards 1 where few of them disagree. The error "
+        "of op and format of number (integers up to 8 bits, wider ones, 16-bit floats, bfloat16, wider floats): the "
+        "median of measured / estimated time, where there are three or more, drawn towards 1 where few of them "
+        "disagree. The error "
         "is reported before and after as the median and the 90th percentile of the factor that the estimate is off by; "
         "after means on models that the factors were not fitted to.\n\n"
-        "What was fitted is listed, and what was not, and why; where nothing could be, no file is written, and the exit "
-        "status is 1. The shortest run of each site counts, so that a busy machine does no harm. A calibration holds for one "
-        "machine, one compiler and its options.",
+        "What was fitted is listed, and what was not, and why; where nothing could be, no file is written, and the "
+        "exit status is 1. The shortest run of each site counts, so that a busy machine does no harm. A calibration "
+        "holds for one machine, one compiler and its options.",
     .options = {{&calibrate_table, 0},
                 {&format_option_table, OPTION_FIELD(struct calibrate_options, output)}},
     .arguments = arguments,

@@ -226,9 +226,11 @@ const struct command command_machine = {
         "A machine is a JSON file with its peaks and the marks from which a report judges. Files of your own in "
         "~/.config/opscope/machines or in the folder that OPSCOPE_MACHINES names are found, too, and replace one of "
         "the same name; docs/roofline.md describes the format.\n\n"
-        "measure makes one of the machine it runs on: of the CPU the bandwidth of copies and the rate of multiply-adds "
-        "of 32 and 64 bits, by all threads; of a CUDA device the bandwidth of copies inside its memory and the rates "
-        "of matrix products of 8, 16 and 32 bits by cuBLAS, where that is found. Peaks are the best of several rounds. "
+        "measure makes one of the machine it runs on: of the CPU the bandwidth of copies in memory and in its L2 and "
+        "L3 caches, and the rate of multiply-adds of 64, 32, 16 and 8 bits, by all threads and whatever instructions "
+        "there are (AVX-512, AMX), as a target of estimates, too; of a CUDA device the bandwidth of copies inside its "
+        "memory, size and rate of its L2, and the rates of matrix products of 8, 16 and 32 bits by cuBLAS, where that "
+        "is found. Peaks are the best of several rounds. "
         "Nothing else should run on the device.",
     .options = {{&machine_measure_table, OPTION_FIELD(struct machine_options, measure)},
                 {&output_option_table, OPTION_FIELD(struct machine_options, output)}},

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/machine_files.h"
 #include "analyze/machine_write.h"
 #include "base/count_of.h"
 #include "base/output_path.h"
@@ -17,19 +18,110 @@
 
 #define DEFAULT_SECONDS 1.0
 
-static void add_figure(struct machine *m, const char *key, double value, const char *unit, const char *how)
+static struct machine_figure *new_figure(struct machine *m, const char *key, double value, const char *unit,
+                                         const char *how)
 {
     char date[16] = "";
     time_t now = time(NULL);
     struct tm day;
     if (gmtime_r(&now, &day))
         strftime(date, sizeof date, "%Y-%m-%d", &day);
-    struct machine_figure *figure = &m->figures[m->figure_count++];
+    if (m->figure_count < MACHINE_FIGURES)
+        m->figure_count++;
+    struct machine_figure *figure = &m->figures[m->figure_count - 1];
+    *figure = (struct machine_figure){.value = value};
     snprintf(figure->key, sizeof figure->key, "%s", key);
     snprintf(figure->unit, sizeof figure->unit, "%s", unit);
     snprintf(figure->source, sizeof figure->source, "measured %s: %s", date, how);
-    figure->value = value;
+    return figure;
+}
+
+static void add_figure(struct machine *m, const char *key, double value, const char *unit, const char *how)
+{
+    new_figure(m, key, value, unit, how);
     machine_take(m, key, value);
+}
+
+/* --- as a target of estimates --- */
+
+/* What was measured replaces what the general target assumes. */
+static void set_target_figure(struct machine *m, const char *key, double value, const char *unit,
+                              const char *how)
+{
+    struct error err;
+    if (!(value > 0) || estimate_target_set(&m->estimate, key, value, &err) != 0)
+        return;
+    struct machine_figure *own = new_figure(m, key, value, unit, how);
+    own->is_estimate = true;
+    for (size_t i = 0; i + 1 < m->figure_count; i++) {
+        if (m->figures[i].is_estimate && strcmp(m->figures[i].key, key) == 0)
+            m->figures[i] = m->figures[--m->figure_count];
+    }
+}
+
+static void set_target_rates(struct machine *m, const struct peaks *peaks)
+{
+    const struct peak *rates = peaks->rates, *fp32 = &rates[PEAK_FP32];
+    double per_cycle = 1e6 / (2.0 * peaks->clock_mhz * peaks->cores); /* of TFLOP/s */
+    double before = m->estimate.macs_f32, f32 = fp32->tflops * per_cycle;
+    const struct peak *f16 = rates[PEAK_FP16].tflops > 0 ? &rates[PEAK_FP16] : fp32;
+    const struct peak *bf16 = rates[PEAK_16_BIT].tflops > 0 ? &rates[PEAK_16_BIT] : NULL;
+    const struct peak *i8 = rates[PEAK_8_BIT].tflops > 0 ? &rates[PEAK_8_BIT] : NULL;
+    static const char scaled[] = "as the general target's, by the rate of FP32";
+    const char *unit = "MACs/cycle";
+    if (!(f32 > 0) || !(before > 0))
+        return;
+    set_target_figure(m, "macs_f16", f16->tflops * per_cycle, unit, f16->how);
+    set_target_figure(m, "macs_bf16", bf16 ? bf16->tflops * per_cycle : m->estimate.macs_bf16 * f32 / before,
+                      unit, bf16 ? bf16->how : scaled);
+    set_target_figure(m, "macs_i8", i8 ? i8->tflops * per_cycle : m->estimate.macs_i8 * f32 / before, unit,
+                      i8 ? i8->how : scaled);
+    set_target_figure(m, "macs_i16", m->estimate.macs_i16 * f32 / before, unit, scaled);
+    set_target_figure(m, "macs_i32", m->estimate.macs_i32 * f32 / before, unit, scaled);
+    set_target_figure(m, "vector_bytes", f32 * sizeof(float), "B/cycle", "operands of as many lanes as FP32");
+    set_target_figure(m, "macs_f32", f32, unit, fp32->how);
+}
+
+/* A CPU that was measured: what no measurement says is as in the general target, "cpu". */
+static int make_target(struct machine *m, const struct peaks *peaks, struct error *err)
+{
+    struct machine_set set = {0};
+    const struct peak_cache *l2 = &peaks->caches[0], *l3 = &peaks->caches[1];
+    const struct peak_cache *shared = l3->bytes > 0 ? l3 : l2;
+    int status = machine_files_read(&set, NULL, err);
+    const struct machine *general = status ? NULL : machine_find(&set, "cpu", 3);
+    if (general && general->estimate.kind == ESTIMATE_CACHE && peaks->clock_mhz > 0) {
+        m->estimate = general->estimate;
+        memcpy(m->estimate.name, m->name, sizeof m->name);
+        for (size_t i = 0; i < general->figure_count && m->figure_count < MACHINE_FIGURES; i++) {
+            if (general->figures[i].is_estimate)
+                m->figures[m->figure_count++] = general->figures[i];
+        }
+        set_target_figure(m, "clock_mhz", peaks->clock_mhz, "MHz",
+                          "additions, one a cycle, that wait for one another");
+        set_target_figure(m, "engines", peaks->cores, "threads", "threads measured");
+        set_target_figure(m, "local_bytes", l2->bytes / peaks->cores, "B", "L2 for each thread");
+        set_target_figure(m, "core_gb_s", peaks->one_gb_s, "GB/s", "memcpy of 64 MiB by one thread");
+        set_target_figure(m, "cache_bytes", shared->bytes, "B", "the kernel says so");
+        set_target_figure(m, "cache_gb_s", shared->gb_s, "GB/s", shared->how);
+        set_target_figure(m, "dram_gb_s", peaks->copy_gb_s, "GB/s", peaks->copy_how);
+        set_target_rates(m, peaks);
+    }
+    machine_set_free(&set);
+    return status;
+}
+
+/* --- as a machine of reports --- */
+
+static void add_caches(struct machine *m, const struct peaks *peaks, const char *who)
+{
+    static const char *const keys[PEAK_CACHES][2] = {{"l2_bytes", "l2_gb_s"}, {"l3_bytes", "l3_gb_s"}};
+    for (unsigned i = 0; i < PEAK_CACHES; i++) {
+        if (!(peaks->caches[i].gb_s > 0))
+            continue;
+        add_figure(m, keys[i][0], peaks->caches[i].bytes, "B", who);
+        add_figure(m, keys[i][1], peaks->caches[i].gb_s, "GB/s", peaks->caches[i].how);
+    }
 }
 
 /* The first of these types that was measured: one that has no unit of its own runs as the next wider one. */
@@ -45,15 +137,17 @@ static void add_rates(struct machine *m, const struct peaks *peaks)
 {
     static const enum peak_type from_8[] = {PEAK_8_BIT, PEAK_16_BIT, PEAK_TF32, PEAK_FP32, PEAK_FP64},
                                 *from_16 = from_8 + 1, *from_tf32 = from_8 + 2, *from_fp32 = from_8 + 3,
-                                *fp64 = from_8 + 4;
+                                *fp64 = from_8 + 4, fp16[] = {PEAK_FP16, PEAK_FP32};
     const struct {
         const char *key;
         const enum peak_type *types;
         size_t count;
     } rates[] = {{"tflops_per_core_lofi", from_8, 4},      {"tflops_per_core_hifi2", from_16, 3},
                  {"tflops_per_core_hifi3", from_16, 3},    {"tflops_per_core_hifi4", from_tf32, 2},
-                 {"vector_tflops_per_core", from_fp32, 1}, {"fp64_tflops_per_core", fp64, 1}};
-    for (size_t i = 0; i < COUNT_OF(rates); i++) {
+                 {"vector_tflops_per_core", from_fp32, 1}, {"fp64_tflops_per_core", fp64, 1},
+                 {"fp16_tflops_per_core", fp16, 2}};
+    bool is_cpu = peaks->clock_mhz > 0; /* of a GPU the types of 16 bits have one rate */
+    for (size_t i = 0; i < COUNT_OF(rates) - !is_cpu; i++) {
         const struct peak *peak = first_of(peaks, rates[i].types, rates[i].count);
         char how[160];
         if (!peak)
@@ -115,15 +209,18 @@ int machine_measure(struct machine *m, const char *kind, const struct machine_me
              strcmp(peaks.core_unit, "SMs") == 0 ? "SMs that the driver names" : "threads measured");
     add_figure(m, "worker_cores", peaks.cores, peaks.core_unit, cores);
     add_figure(m, "dram_gb_s", peaks.copy_gb_s, "GB/s", peaks.copy_how);
+    bool is_cpu = strcmp(kind, "cuda") != 0;
+    add_caches(m, &peaks, is_cpu ? "the kernel says so" : "the driver says so");
     add_rates(m, &peaks);
     snprintf(notes, size, "%s", peaks.notes);
-    return 0;
+    return is_cpu ? make_target(m, &peaks, err) : 0;
 }
 
 static int write_file(const void *context, FILE *out, struct error *err)
 {
     const struct machine *m = context;
-    int status = machine_write(out, m, m->name, NULL, NULL);
+    bool is_target = m->estimate.kind != ESTIMATE_NO_TARGET;
+    int status = machine_write(out, m, m->name, is_target ? &m->estimate : NULL, "");
     return status ? error_set_errno(err, -status, "machine file") : 0;
 }
 

@@ -45,10 +45,26 @@ class Measure(harness.TestCase):
             self.assertTrue(figures[key]["source"].startswith("measured 20"), figures[key])
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             flags = set(re.search(r"flags\s*:(.*)|$", file.read()).group(0).split())
-        for flag, key, word in (("avx512_bf16", "tflops_per_core_hifi2", "BF16"), ("avx512_vnni", "tflops_per_core_lofi", "INT8")):
-            self.assertEqual({flag, "avx512bw"} <= flags, word in figures[key]["source"], figures[key])
+        self.assertIn("fp16_tflops_per_core", figures)
+        for names, key, word in (({"avx512_bf16", "amx_bf16"}, "tflops_per_core_hifi2", "BF16"),
+                                 ({"avx512_vnni", "amx_int8"}, "tflops_per_core_lofi", "INT8"),
+                                 ({"avx512_fp16"}, "fp16_tflops_per_core", "FP16")):
+            self.assertEqual(bool(names & flags), word in figures[key]["source"], figures[key])
+        for level in ("l2", "l3"):  # a level is left out where it is no faster than what lies behind it
+            self.assertEqual(f"{level}_bytes" in figures, f"{level}_gb_s" in figures)
+            if f"{level}_gb_s" in figures:
+                self.assertGreater(figures[f"{level}_gb_s"]["value"], figures["dram_gb_s"]["value"])
+        # It is a target of estimates: rates are what was measured, by its clock.
         with open(path, encoding="utf-8") as file:
-            self.assertNotIn("estimate", json.load(file))
+            target = {key: figure["value"] for key, figure in json.load(file)["estimate"]["figures"].items()}
+        self.assertEqual(target["engines"], 2)
+        self.assertAlmostEqual(target["macs_f32"] * 2 * target["clock_mhz"] * 1e6 / 1e12, figures["vector_tflops_per_core"]["value"], places=6)
+        self.assertAlmostEqual(target["macs_f16"] * 2 * target["clock_mhz"] * 1e6 / 1e12, figures["fp16_tflops_per_core"]["value"], places=6)
+        model = self.path("add.mlir")
+        with open(model, "w", encoding="ascii") as file:
+            file.write("func.func @main(%a: tensor<4096xf32>) -> tensor<4096xf32> {\n"
+                       "  %0 = tosa.abs %a : (tensor<4096xf32>) -> tensor<4096xf32>\n  return %0 : tensor<4096xf32>\n}\n")
+        self.assertGreater(harness.opscope_json("estimate", model, "--target", path)["time_ns"], 0)
         self.assertEqual(os.listdir(self.folder).count("mine.json.partial"), 0)
         # A device that is called what a file is called is measured against that, before anything else that is called so, too.
         named = self.path("made_up.json")

@@ -14,7 +14,8 @@
 
 #include "base/clock.h"
 #include "measure/cpu.h"
-#include "measure/peaks/peaks.h"
+#include "measure/peaks/cpu_caches.h"
+#include "measure/peaks/kinds.h"
 
 #define COPY_BYTES ((size_t)64 << 20) /* of each thread: far more than its share of any cache */
 #define ROUNDS 5u
@@ -82,43 +83,40 @@ DOT_PRODUCTS(half_512, __m512, __m512bh, _mm512_set1_epi16(0x3f00), 32, "avx512f
 DOT_PRODUCTS(bytes_512, __m512i, __m512i, _mm512_set1_epi8(1), 64, "avx512f,avx512bw,avx512vnni")
 #endif
 
-struct kind {
-    enum peak_type type;
-    double (*calculate)(uint64_t n);
-    const char *what, *by;
-};
+#define KINDS (4u + PEAK_KINDS_LATE)
 
-/* The widest of each type; a type without instructions of its own is left out. Intel's AMX is not measured. */
-static size_t choose_kinds(struct kind kinds[PEAK_TYPES])
+/* The widest of each type, and tiles; a type without instructions of its own is left out. */
+static size_t choose_kinds(struct peak_kind kinds[KINDS])
 {
     size_t count = 0;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f")) {
-        kinds[count++] = (struct kind){PEAK_FP32, single_512, "FP32", "AVX-512"};
-        kinds[count++] = (struct kind){PEAK_FP64, double_512, "FP64", "AVX-512"};
+        kinds[count++] = (struct peak_kind){PEAK_FP32, single_512, "FP32", "AVX-512"};
+        kinds[count++] = (struct peak_kind){PEAK_FP64, double_512, "FP64", "AVX-512"};
         if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512bf16"))
-            kinds[count++] = (struct kind){PEAK_16_BIT, half_512, "BF16", "AVX-512 BF16"};
+            kinds[count++] = (struct peak_kind){PEAK_16_BIT, half_512, "BF16", "AVX-512 BF16"};
         if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni"))
-            kinds[count++] = (struct kind){PEAK_8_BIT, bytes_512, "INT8", "AVX-512 VNNI"};
+            kinds[count++] = (struct peak_kind){PEAK_8_BIT, bytes_512, "INT8", "AVX-512 VNNI"};
     } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        kinds[count++] = (struct kind){PEAK_FP32, single_256, "FP32", "AVX2 with FMA"};
-        kinds[count++] = (struct kind){PEAK_FP64, double_256, "FP64", "AVX2 with FMA"};
+        kinds[count++] = (struct peak_kind){PEAK_FP32, single_256, "FP32", "AVX2 with FMA"};
+        kinds[count++] = (struct peak_kind){PEAK_FP64, double_256, "FP64", "AVX2 with FMA"};
     }
     const char *by = "SSE2";
 #else
     const char *by = "16-byte vectors";
 #endif
     if (!count) {
-        kinds[count++] = (struct kind){PEAK_FP32, single_128, "FP32", by};
-        kinds[count++] = (struct kind){PEAK_FP64, double_128, "FP64", by};
+        kinds[count++] = (struct peak_kind){PEAK_FP32, single_128, "FP32", by};
+        kinds[count++] = (struct peak_kind){PEAK_FP64, double_128, "FP64", by};
     }
-    return count;
+    return count + peak_kinds_late(kinds + count);
 }
 
 struct crew { /* all threads of one measurement */
     pthread_barrier_t barrier;
     double (*calculate)(uint64_t n); /* NULL: copy */
     uint64_t count;                  /* of calculate; of copies */
+    size_t copy_bytes;               /* of each thread */
     uint32_t threads;
     int state; /* 0: not all are there yet; 1: go; -1: not all could be had */
 };
@@ -142,12 +140,12 @@ static void *run_member(void *data)
     if (state < 0)
         return NULL;
     if (!crew->calculate) {
-        from = malloc(COPY_BYTES);
-        to = malloc(COPY_BYTES);
+        from = malloc(crew->copy_bytes);
+        to = malloc(crew->copy_bytes);
         m->has_failed = !from || !to;
         if (!m->has_failed) {
-            memset(from, 1, COPY_BYTES);
-            memset(to, 2, COPY_BYTES);
+            memset(from, 1, crew->copy_bytes);
+            memset(to, 2, crew->copy_bytes);
         }
     }
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -156,9 +154,9 @@ static void *run_member(void *data)
         if (crew->calculate)
             m->work[round] = crew->calculate(crew->count);
         for (uint64_t i = 0; !crew->calculate && !m->has_failed && i < crew->count; i++) {
-            memcpy(to, from, COPY_BYTES);
+            memcpy(to, from, crew->copy_bytes);
             __asm__ volatile("" : : "r"(to), "r"(from) : "memory");
-            m->work[round] += 2.0 * COPY_BYTES;
+            m->work[round] += 2.0 * (double)crew->copy_bytes;
         }
         m->end_ns[round] = clock_raw_ns();
         pthread_barrier_wait(&m->crew->barrier);
@@ -233,30 +231,94 @@ static uint32_t usable_cpus(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
+/* --- memory and caches --- */
+
+static double copy_gb_s(uint32_t threads, size_t bytes, double seconds, struct error *err)
+{
+    const double guess = 8e9; /* bytes a second and thread: how many copies a round has */
+    struct crew crew = {.threads = threads,
+                        .copy_bytes = bytes,
+                        .count = 1 + (uint64_t)(seconds * guess / (2.0 * (double)bytes * ROUNDS))};
+    return measure(&crew, err) / 1e9;
+}
+
+#define SHARE_OF_CACHE 0.35 /* for each of the two buffers: the rest is for what else is there */
+
+/* A cache that is not faster than what lies behind it is none that a program has. */
+static void measure_caches(struct peaks *peaks, uint32_t threads, double seconds)
+{
+    static const char *const names[PEAK_CACHES] = {"L2", "L3"};
+    double bytes[PEAK_CACHES], behind = peaks->copy_gb_s;
+    cpu_cache_bytes(threads, bytes);
+    for (unsigned i = PEAK_CACHES; i--;) {
+        struct error err;
+        size_t each = (size_t)(bytes[i] * SHARE_OF_CACHE / threads);
+        double gb_s = each >= 4096 ? copy_gb_s(threads, each, seconds, &err) : 0;
+        if (gb_s <= behind)
+            continue;
+        peaks->caches[i] = (struct peak_cache){.bytes = bytes[i], .gb_s = gb_s};
+        snprintf(peaks->caches[i].how, sizeof peaks->caches[i].how,
+                 "memcpy of %zu KiB by each of %u threads, in %s, read and written", each / 1024, threads,
+                 names[i]);
+        behind = gb_s;
+    }
+}
+
+/* Each addition waits for the one before it, and takes one cycle. */
+static double clock_mhz(double seconds)
+{
+#if defined(__x86_64__)
+#define ADD_ONE __asm__ volatile("add $1, %0" : "+r"(sum));
+#elif defined(__aarch64__)
+#define ADD_ONE __asm__ volatile("add %0, %0, #1" : "+r"(sum));
+#endif
+#ifdef ADD_ONE
+    double best = 0, all = 0;
+    while (all < seconds) {
+        uint64_t sum = 0, begin = clock_raw_ns();
+        for (unsigned i = 0; i < 200000; i++) {
+            ADD_ONE ADD_ONE ADD_ONE ADD_ONE ADD_ONE ADD_ONE ADD_ONE ADD_ONE
+        }
+        double took = (double)(clock_raw_ns() - begin) / 1e9;
+        best = took > 0 && 1.6 / took > best ? 1.6 / took : best;
+        all += took;
+    }
+    return best;
+#else
+    (void)seconds;
+    return 0;
+#endif
+}
+
 int peaks_cpu(struct peaks *peaks, const struct peaks_options *options, struct error *err)
 {
     uint32_t threads = options->threads ? options->threads : usable_cpus();
-    struct kind kinds[PEAK_TYPES];
+    struct peak_kind kinds[KINDS];
     size_t count = choose_kinds(kinds);
     *peaks = (struct peaks){.cores = threads, .core_unit = "threads"};
     cpu_describe(peaks->name, sizeof peaks->name);
     peaks->name[strcspn(peaks->name, ",")] = '\0';
-    struct crew copy = {.threads = threads, .count = 1 + (uint64_t)(options->seconds * 8)};
-    peaks->copy_gb_s = measure(&copy, err) / 1e9;
+    peaks->copy_gb_s = copy_gb_s(threads, COPY_BYTES, options->seconds, err);
     snprintf(peaks->copy_how, sizeof peaks->copy_how,
              "memcpy of 64 MiB by each of %u threads, read and written", threads);
     if (peaks->copy_gb_s <= 0)
         return err->code;
+    peaks->one_gb_s = copy_gb_s(1, COPY_BYTES, options->seconds / 4, err);
+    peaks->clock_mhz = clock_mhz(options->seconds / 10);
+    measure_caches(peaks, threads, options->seconds);
     for (size_t i = 0; i < count; i++) {
         struct crew crew = {.threads = threads,
                             .calculate = kinds[i].calculate,
                             .count = repeats_for(kinds[i].calculate, options->seconds)};
         struct peak *peak = &peaks->rates[kinds[i].type];
-        peak->tflops = measure(&crew, err) / 1e12;
+        double tflops = measure(&crew, err) / 1e12;
+        if (tflops <= 0)
+            return err->code;
+        if (tflops <= peak->tflops)
+            continue;
+        peak->tflops = tflops;
         snprintf(peak->how, sizeof peak->how, "multiply-add of %s in registers (%s), %u threads",
                  kinds[i].what, kinds[i].by, threads);
-        if (peak->tflops <= 0)
-            return err->code;
     }
     return 0;
 }

@@ -19,7 +19,7 @@
 
 /* --- the driver --- */
 
-enum { ATTRIBUTE_SMS = 16 };
+enum { ATTRIBUTE_SMS = 16, ATTRIBUTE_L2_BYTES = 38 };
 
 #define DRIVER(F)                                                                                            \
     F(int, cuInit, "cuInit", (unsigned flags))                                                               \
@@ -34,6 +34,13 @@ enum { ATTRIBUTE_SMS = 16 };
     F(int, cuMemcpyHtoD, "cuMemcpyHtoD_v2", (uint64_t to, const void *from, size_t bytes))                   \
     F(int, cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2",                                                        \
       (uint64_t to, uint64_t from, size_t bytes, void *stream))                                              \
+    F(int, cuModuleLoadData, "cuModuleLoadData", (void **module, const void *image))                         \
+    F(int, cuModuleUnload, "cuModuleUnload", (void *module))                                                 \
+    F(int, cuModuleGetFunction, "cuModuleGetFunction", (void **function, void *module, const char *name))    \
+    F(int, cuLaunchKernel, "cuLaunchKernel",                                                                 \
+      (void *function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads_x,          \
+       unsigned threads_y, unsigned threads_z, unsigned shared_bytes, void *stream, void **parameters,       \
+       void **extra))                                                                                        \
     F(int, cuEventCreate, "cuEventCreate", (void **event, unsigned flags))                                   \
     F(int, cuEventDestroy, "cuEventDestroy_v2", (void *event))                                               \
     F(int, cuEventRecord, "cuEventRecord", (void *event, void *stream))                                      \
@@ -216,6 +223,88 @@ static int copy_call(struct cuda *cuda, void *unused)
     return cuda->cuMemcpyDtoDAsync(cuda->b, cuda->a, COPY_BYTES, NULL);
 }
 
+/* --- L2 --- */
+
+#define THREADS_OF_SM 2048u
+#define THREADS_OF_BLOCK 1024u
+#define EACH_READS 64u /* bytes of a thread in one go: four of 16 */
+#define PASSES 50u
+
+/* Threads read a buffer again and again, past L1 (.cg), four independent pieces at a time, of each thread a whole grid
+ * apart. What they read is written where it makes a number that it never makes. */
+static const char read_again[] =
+    ".version 6.0\n.target sm_50\n.address_size 64\n"
+    ".visible .entry read_again(.param .u64 buffer, .param .u64 sink, .param .u32 goes, .param .u32 passes)\n"
+    "{\n"
+    ".reg .pred %p<3>;\n.reg .b32 %r<30>;\n.reg .b64 %rd<10>;\n"
+    "ld.param.u64 %rd1, [buffer];\nld.param.u64 %rd2, [sink];\n"
+    "ld.param.u32 %r1, [goes];\nld.param.u32 %r2, [passes];\n"
+    "mov.u32 %r3, %ctaid.x;\nmov.u32 %r4, %ntid.x;\nmov.u32 %r5, %tid.x;\nmov.u32 %r6, %nctaid.x;\n"
+    "mad.lo.u32 %r7, %r3, %r4, %r5;\n" /* this thread */
+    "mul.lo.u32 %r8, %r6, %r4;\n"      /* all threads */
+    "mul.wide.u32 %rd3, %r7, 16;\nmul.wide.u32 %rd4, %r8, 16;\n"
+    "add.u64 %rd1, %rd1, %rd3;\n"
+    "mov.u32 %r9, 0;\n"
+    "PASS:\n"
+    "mov.u64 %rd5, %rd1;\nmov.u32 %r10, %r1;\n"
+    "GO:\n"
+    "add.u64 %rd6, %rd5, %rd4;\nadd.u64 %rd7, %rd6, %rd4;\nadd.u64 %rd8, %rd7, %rd4;\n"
+    "ld.global.cg.v4.u32 {%r11, %r12, %r13, %r14}, [%rd5];\n"
+    "ld.global.cg.v4.u32 {%r15, %r16, %r17, %r18}, [%rd6];\n"
+    "ld.global.cg.v4.u32 {%r19, %r20, %r21, %r22}, [%rd7];\n"
+    "ld.global.cg.v4.u32 {%r23, %r24, %r25, %r26}, [%rd8];\n"
+    "add.u64 %rd5, %rd8, %rd4;\n"
+    "xor.b32 %r9, %r9, %r11;\nxor.b32 %r9, %r9, %r12;\nxor.b32 %r9, %r9, %r13;\nxor.b32 %r9, %r9, %r14;\n"
+    "xor.b32 %r9, %r9, %r15;\nxor.b32 %r9, %r9, %r16;\nxor.b32 %r9, %r9, %r17;\nxor.b32 %r9, %r9, %r18;\n"
+    "xor.b32 %r9, %r9, %r19;\nxor.b32 %r9, %r9, %r20;\nxor.b32 %r9, %r9, %r21;\nxor.b32 %r9, %r9, %r22;\n"
+    "xor.b32 %r9, %r9, %r23;\nxor.b32 %r9, %r9, %r24;\nxor.b32 %r9, %r9, %r25;\nxor.b32 %r9, %r9, %r26;\n"
+    "sub.u32 %r10, %r10, 1;\nsetp.ne.u32 %p1, %r10, 0;\n@%p1 bra GO;\n"
+    "add.u32 %r9, %r9, %r10;\n"
+    "sub.u32 %r2, %r2, 1;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra PASS;\n"
+    "setp.eq.u32 %p2, %r9, 0x5eed5eed;\n@%p2 st.global.u32 [%rd2], %r9;\n"
+    "ret;\n}\n";
+
+struct reading {
+    void *function;
+    unsigned blocks;
+    uint32_t goes; /* of each thread through half of the cache */
+};
+
+static int read_call(struct cuda *cuda, void *what)
+{
+    const struct reading *reading = what;
+    uint64_t buffer = cuda->a, sink = cuda->d;
+    uint32_t goes = reading->goes, passes = PASSES;
+    void *parameters[] = {&buffer, &sink, &goes, &passes};
+    return cuda->cuLaunchKernel(reading->function, reading->blocks, 1, 1, THREADS_OF_BLOCK, 1, 1, 0, NULL,
+                                parameters, NULL);
+}
+
+/* The rate of reads that half of L2 holds. */
+static void measure_l2(struct cuda *cuda, struct peaks *peaks, double seconds)
+{
+    struct reading reading = {.blocks = peaks->cores * (THREADS_OF_SM / THREADS_OF_BLOCK)};
+    struct peak_cache *l2 = &peaks->caches[0];
+    void *module = NULL;
+    int bytes = 0;
+    cuda->cuDeviceGetAttribute(&bytes, ATTRIBUTE_L2_BYTES, cuda->device);
+    double sweep = (double)reading.blocks * THREADS_OF_BLOCK * EACH_READS;
+    reading.goes = bytes > 0 ? (uint32_t)((double)bytes / 2 / sweep) : 0;
+    reading.goes = reading.goes ? reading.goes : 1; /* an L2 that is smaller than what is under way */
+    if (bytes <= 0 || sweep * reading.goes > (double)bytes ||
+        cuda->cuModuleLoadData(&module, read_again) != 0)
+        return;
+    if (cuda->cuModuleGetFunction(&reading.function, module, "read_again") == 0) {
+        double took = time_calls(cuda, read_call, &reading, seconds);
+        double read = sweep * reading.goes * PASSES;
+        if (took > 0)
+            *l2 = (struct peak_cache){.bytes = bytes, .gb_s = read / took / 1e9};
+        snprintf(l2->how, sizeof l2->how, "reads of %.1f MiB, again and again, past L1",
+                 sweep * reading.goes / 1048576);
+    }
+    cuda->cuModuleUnload(module);
+}
+
 /* --- products --- */
 
 struct product {
@@ -352,6 +441,8 @@ int peaks_cuda(struct peaks *peaks, const struct peaks_options *options, struct 
         if (took <= 0)
             status = error_set(err, EIO, "a copy inside the CUDA device's memory failed");
     }
+    if (status == 0)
+        measure_l2(&cuda, peaks, options->seconds);
     if (status == 0)
         measure_products(&cuda, peaks, options);
     close_driver(&cuda);

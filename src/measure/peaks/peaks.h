@@ -9,7 +9,14 @@
 
 #include "base/error.h"
 
-enum peak_type { PEAK_8_BIT, PEAK_16_BIT, PEAK_TF32, PEAK_FP32, PEAK_FP64, PEAK_TYPES };
+/* FP16 is apart where it has a rate of its own, on CPUs: there the other type of 16 bits is BF16. */
+enum peak_type { PEAK_8_BIT, PEAK_16_BIT, PEAK_TF32, PEAK_FP32, PEAK_FP64, PEAK_FP16, PEAK_TYPES };
+
+#define PEAK_CACHES 2u /* L2, L3 */
+struct peak_cache {
+    double bytes, gb_s; /* of all of that level; 0: there is none, or it was not measured */
+    char how[96];
+};
 
 struct peak {
     double tflops; /* of the whole machine; 0: not measured */
@@ -22,6 +29,9 @@ struct peaks {
     const char *core_unit; /* "SMs" */
     double copy_gb_s;      /* bytes read and written */
     char copy_how[96];
+    double one_gb_s; /* the same by one thread; 0: not measured */
+    struct peak_cache caches[PEAK_CACHES];
+    double clock_mhz; /* of a CPU under load; 0: not known */
     struct peak rates[PEAK_TYPES];
     char notes[256]; /* what could not be measured, and why; "": nothing */
 };

@@ -247,9 +247,11 @@ int json_finish(struct json *j)
     assert(j->depth == 0);
     bytes_append_text(&j->buffer, "\n");
     failed = failed || j->buffer.failed;
+    errno = 0;
     if (!failed && j->stream)
         fwrite(j->buffer.data, 1, j->buffer.length, j->stream);
-    int result = failed ? -ENOMEM : j->stream && ferror(j->stream) ? -EIO : 0;
+    int why = errno ? errno : EIO;
+    int result = failed ? -ENOMEM : j->stream && ferror(j->stream) ? -why : 0;
     bytes_free(&j->buffer);
     return result;
 }
