@@ -17,8 +17,10 @@ struct name_groups {
     uint32_t *group_of;   /* by name id; NAME_GROUP_UNWANTED for names the filter leaves out. One more entry
                            * than there are names: rows whose name the file does not define */
     uint32_t *first_name; /* by group: the first name id in it */
-    uint32_t *name_count; /* by group: how many name ids */
+    uint32_t *name_count; /* by group: how many places in the source; a program may name one place twice */
+    uint32_t *place_of;   /* by name id, as group_of: dense ids of the places, each of one group */
     bool *is_seen;        /* by name id, as group_of: a zone has it; for name_groups_keep_seen */
+    bool *is_counted;     /* by place */
     size_t group_count;
     size_t map_count; /* entries of group_of */
 };
@@ -33,8 +35,8 @@ enum name_grouping {
 int name_groups_make(struct name_groups *groups, const struct trace *trace, const struct trace_filter *filter,
                      enum name_grouping grouping, struct error *err);
 void name_groups_free(struct name_groups *groups);
-/* Counts only the names that were marked as seen: a frame or a counter may be called as a zone is, elsewhere in the
- * source. A group of none stays as it is. */
+/* Counts only the places of names that were marked as seen: a frame or a counter may be called as a zone is, elsewhere
+ * in the source. A group of none stays as it is. */
 void name_groups_keep_seen(struct name_groups *groups);
 
 /* The group of a zone that was read. */

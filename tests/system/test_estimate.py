@@ -214,6 +214,26 @@ class Scheduled(Case):
             self.assertNotIn("the host", text)
             self.assertNotIn("host-bound", text)
 
+    def test_nothing_is_advised_of_an_op_that_the_model_cannot_explain(self):
+        shapes = "tensor<4x512x2048xbf16>, tensor<32x512x9xbf16>", "tensor<4x32x2040xf32>"
+        self.write("c.mlir", f"func.func @main(%a: {shapes[0].replace(', ', ', %w: ')}, %o: {shapes[1]}) -> {shapes[1]} {{\n"
+                   f"  %r = linalg.conv_1d_ncw_fcw ins(%a, %w : {shapes[0]}) outs(%o : {shapes[1]}) -> {shapes[1]}\n"
+                   f"  return %r : {shapes[1]}\n}}\n")
+        self.assert_status(self.opscope("estimate", "c.mlir", "--target", "cpu", "-o", "c.opscope"))
+        found = self.opscope("report", "c.opscope", "--json").json()
+        advice, = found["advice"]
+        self.assertLess(found["rows"][0]["flops_percent"], 5)
+        self.assertEqual((advice["rule"], advice["gain_us"]), ("model", 0))
+        said = r"the model gives linalg\.conv_1d_ncw_fcw [\d.]+ ms, [\d.]+ times what its (arithmetic|memory traffic) would take: check tiling or engine"
+        self.assertRegex(advice["do"], said)
+        text = self.opscope("report", "c.opscope").stdout
+        self.assertRegex(text, said)
+        self.assertIn("in doubt: linalg.conv_1d_ncw_fcw", text)
+        self.assertNotIn("saves", text)
+        summary = self.opscope("summary", "c.opscope").stdout
+        self.assertRegex(summary, "(?i)" + said)
+        self.assertNotIn("save ", summary)
+
     def test_timelines_with_faults(self):
         self.write("t.csv", "taskId, elapsed_time(us), timestamp(us), event, location\n0,10,5,CSS,a, b\n1,x,5,CSS,a\n\n2,3\n")
         done = self.opscope("import", "timeline", "t.csv", "-o", "t.opscope")

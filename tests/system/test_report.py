@@ -223,7 +223,7 @@ class Report(harness.TestCase):
         self.assertIn(f"DRAM {costly['dram_percent']:.1f} % of 288 GB/s", text)
         page = self.page_of("a.csv")
         line = next(line for line in page.chosen("overview")["advice"] if "CopyDeviceOperation" in line["text"] + line["because"])
-        self.assertIn("id 2 takes 900.000 us", line["because"])
+        self.assertIn("the longest takes 900.000 us", line["because"])
         self.assertIn(f"DRAM {costly['dram_percent']:.1f} %", line["because"])
 
     def test_gaps_that_are_nearly_everything(self):

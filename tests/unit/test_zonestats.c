@@ -267,6 +267,49 @@ static void test_recursion_counts_once(void **state)
     }
 }
 
+/* A name that is defined twice, as one whose text comes late is, has one place; written in two files it has two. */
+static void test_places_are_counted_not_names(void **state)
+{
+    struct zone_program p = {.seed = 1, .thread_count = 1, .name_count = 1, .max_depth = 1, .longest_ns = 1};
+    struct error err = {0};
+    struct trace *trace = NULL;
+    struct trace_filter filter;
+    struct zone_stats stats;
+    (void)state;
+    assert_true(made_program(&p, 1)); /* for the path */
+    assert_int_equal(
+        trace_writer_open(&p.writer, p.path, &(struct trace_writer_options){.command = ""}, &err), 0);
+    const uint32_t names[] = {trace_writer_name(p.writer, "work", "f", "a.c", 7, 0),
+                              trace_writer_name(p.writer, "work", "f", "a.c", 7, 0x112233),
+                              trace_writer_name(p.writer, "load", "g", "a.c", 8, 0),
+                              trace_writer_name(p.writer, "load", "h", "b.c", 8, 0)};
+    assert_int_not_equal(names[0], names[1]);
+    uint32_t process = trace_writer_process(
+        p.writer, &(struct trace_process){.id = TRACE_NONE, .parent = TRACE_NONE, .command = "", .host = ""});
+    uint32_t track = trace_writer_track(
+        p.writer,
+        &(struct trace_track){.id = TRACE_NONE, .process = process, .parent = TRACE_NONE, .name = ""});
+    struct zone_sink *sink = trace_writer_sink(p.writer, track);
+    for (uint32_t i = 0; i < 4; i++)
+        zone_sink_add(sink, 0, 1000 + 100 * i, 1050 + 100 * i, 0, names[i]);
+    assert_int_equal(trace_writer_finish(p.writer, &err), 0);
+    assert_int_equal(trace_open(&trace, p.path, 0, &err), 0);
+    assert_int_equal(trace_filter_resolve(&filter, trace, &(struct trace_filter_options){0}, &err), 0);
+    for (unsigned by = ZONE_STATS_BY_NAME; by <= ZONE_STATS_BY_LOCATION; by++) {
+        assert_int_equal(zone_stats_make(&stats, trace, &filter, by, &err), 0);
+        assert_int_equal(stats.row_count, by == ZONE_STATS_BY_NAME ? 2 : 3);
+        for (size_t i = 0; i < stats.row_count; i++) {
+            bool is_work = stats.rows[i].name <= names[1];
+            assert_int_equal(stats.rows[i].name_count, is_work || by == ZONE_STATS_BY_LOCATION ? 1 : 2);
+        }
+        zone_stats_free(&stats);
+    }
+    trace_filter_free(&filter);
+    trace_close(trace);
+    p.writer = NULL;
+    made_free(&p);
+}
+
 /* Every value lies in a bucket whose middle is within 0.4 %. */
 static void test_histogram_error(void **state)
 {
@@ -299,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_filters),
         cmocka_unit_test(test_histogram_error),
         cmocka_unit_test(test_recursion_counts_once),
+        cmocka_unit_test(test_places_are_counted_not_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

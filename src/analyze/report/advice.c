@@ -35,7 +35,11 @@ const struct perf_rule perf_rules[] = {
                           "time - DRAM time / target, or all of it where the data never leaves the cores"},
     [PERF_RULE_SLOW] = {"slow", "any other op below the target of each of its rooflines",
                         "time - roofline time / target"},
+    [PERF_RULE_MODEL] = {"model", "an estimated op below 5 % of each of its rooflines",
+                         "none: nothing can be advised of an op whose estimate explains nothing"},
 };
+
+#define PERF_UNEXPLAINED_PERCENT 5.0
 
 /* A finding about a row: what is said of it is kept in the row, and its gain in the line for equal ops. */
 struct findings {
@@ -74,7 +78,9 @@ static void found(struct findings *findings, enum perf_rule_id rule, size_t row,
                   double time_us)
 {
     struct perf *perf = findings->perf;
-    if (!(gain_us > 0) || findings->failed)
+    /* What is in doubt saves nothing: of those the longest is the most. */
+    double weight = rule == PERF_RULE_MODEL ? time_us : gain_us;
+    if (!(weight > 0) || findings->failed)
         return;
     struct perf_row *about = perf_at(perf, row);
     uint32_t shown = perf_work_of(perf, about)->shown;
@@ -84,8 +90,8 @@ static void found(struct findings *findings, enum perf_rule_id rule, size_t row,
         find_line(findings, rule, row, rule == PERF_RULE_GAP ? OPS_NONE : shown, &most);
     if (!advice)
         return;
-    if (gain_us > *most) {
-        *most = gain_us;
+    if (weight > *most) {
+        *most = weight;
         advice->row = (uint32_t)row;
         advice->shown = shown;
     }
@@ -130,6 +136,16 @@ static enum perf_rule_id rule_of(const struct perf *perf, const struct perf_row 
     return work->is_matmul ? PERF_RULE_MATMUL : PERF_RULE_SLOW;
 }
 
+/* Neither memory nor arithmetic is why the model says that it takes so long. */
+static bool is_unexplained(const struct perf *perf, const struct perf_row *row,
+                           const struct perf_figures *figures)
+{
+    double most =
+        fmax(fmax(figures->dram_percent, figures->cache_percent),
+             fmax(figures->flops_percent, figures->link_percent)); /* fmax leaves out what is no number */
+    return perf_is_estimated(perf, row) && most < PERF_UNEXPLAINED_PERCENT;
+}
+
 static void look_at_time(struct findings *findings, size_t i)
 {
     const struct perf *perf = findings->perf;
@@ -140,6 +156,10 @@ static void look_at_time(struct findings *findings, size_t i)
     double gain = time_us - figures.ideal_us / (target / 100);
     if (isnan(time_us) || !perf->has_machine || row->doubt)
         return;
+    if (is_unexplained(perf, row, &figures)) {
+        found(findings, PERF_RULE_MODEL, i, 0, time_us);
+        return;
+    }
     if (figures.flops_percent >= target) {
         found(findings, PERF_RULE_FIDELITY, i, fidelity_gain(perf, row, work), time_us);
         return;
@@ -186,11 +206,17 @@ static void look_at_rows(struct findings *findings)
 
 /* --- lines --- */
 
+static double weight_us(const struct perf_advice *advice)
+{
+    return advice->rule == PERF_RULE_MODEL ? advice->time_us : advice->gain_us;
+}
+
 static int compare_gain(const void *a, const void *b)
 {
     const struct perf_advice *left = a, *right = b;
-    if (left->gain_us != right->gain_us)
-        return left->gain_us > right->gain_us ? -1 : 1;
+    double left_us = weight_us(left), right_us = weight_us(right);
+    if (left_us != right_us)
+        return left_us > right_us ? -1 : 1;
     if (left->row != right->row)
         return left->row < right->row ? -1 : 1;
     return left->rule < right->rule ? -1 : left->rule > right->rule;
@@ -214,6 +240,7 @@ static void sum_up(struct perf *perf)
         bool is_gap = advice->rule == PERF_RULE_GAP;
         double whole_us = perf->gaps_dominate && !is_gap ? perf->total_time_us : perf->total_us;
         advice->gain_percent = whole_us > 0 ? advice->gain_us / whole_us * 100 : 0;
+        advice->weight_percent = whole_us > 0 ? weight_us(advice) / whole_us * 100 : 0;
         perf->advice_gain_us += advice->gain_us;
         perf->advice_gap_gain_us += is_gap ? advice->gain_us : 0;
     }

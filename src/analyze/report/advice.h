@@ -14,7 +14,8 @@ enum perf_rule_id {
     PERF_RULE_MATMUL,
     PERF_RULE_LINK,
     PERF_RULE_LAYOUT,
-    PERF_RULE_SLOW
+    PERF_RULE_SLOW,
+    PERF_RULE_MODEL /* without a gain: the estimate is in doubt, not the op */
 };
 
 /* A rule of the ranked advice: when it holds, and what the gain is measured by. */

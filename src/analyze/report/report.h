@@ -143,6 +143,7 @@ struct perf_advice {
     uint32_t row;   /* of the table: the op with the largest gain, whose figures are shown */
     uint32_t count; /* ops that it is about */
     double gain_us, gain_percent, time_us;
+    double weight_percent; /* by which it is shown at all: of the gain, or of the time that is in doubt */
 };
 
 /* A zone of the host that filled gaps (host.h). */

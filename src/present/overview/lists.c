@@ -110,7 +110,7 @@ size_t overview_advice_count(const struct overview *o)
 {
     size_t count = 0;
     while (count < o->perf.advice_count && count < OVERVIEW_ADVICE &&
-           o->perf.advice[count].gain_percent >= LEAST_GAIN_PERCENT)
+           o->perf.advice[count].weight_percent >= LEAST_GAIN_PERCENT)
         count++;
     return count;
 }
@@ -144,7 +144,7 @@ void overview_append_advice(const struct overview *o, size_t i, struct bytes *te
             bytes_append_format(evidence, "%" PRIu32 " x ", advice->count);
         bytes_append_format(evidence, "%s: ", perf_text(&o->perf, advice->shown));
     }
-    perf_append_evidence(&o->perf, advice, evidence);
+    perf_append_evidence(&o->perf, advice, false, evidence);
 }
 
 /* --- what next --- */

@@ -329,11 +329,15 @@ static void add_advice(struct screen *s)
         struct bytes text = {0}, evidence = {0}, line = {0};
         struct number_text gain, share, count;
         overview_append_advice(o, i, &text, &evidence);
-        bytes_append_format(
-            &line,
-            "save %s (%s %s): ", format_duration(&gain, (uint64_t)(overview_gain_us(o, i) * 1000 + 0.5)),
-            format_share(&share, overview_gain_share(o, i)),
-            advice->rule == PERF_RULE_GAP || !o->perf.gaps_dominate ? "of the run" : "of the device time");
+        if (advice->rule == PERF_RULE_MODEL)
+            bytes_append_text(&line, "in doubt: ");
+        else
+            bytes_append_format(
+                &line,
+                "save %s (%s %s): ", format_duration(&gain, (uint64_t)(overview_gain_us(o, i) * 1000 + 0.5)),
+                format_share(&share, overview_gain_share(o, i)),
+                advice->rule == PERF_RULE_GAP || !o->perf.gaps_dominate ? "of the run"
+                                                                        : "of the device time");
         if (advice->rule == PERF_RULE_GAP)
             bytes_append_format(&line, "the gaps before %s", format_things(&count, advice->count, "op"));
         else

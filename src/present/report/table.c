@@ -620,7 +620,7 @@ void perf_make_advice_table(const struct perf *perf, uint64_t top, struct table 
         set_text(table, ADVICE_OP, perf, advice->shown);
         table_set_unsigned(table, ADVICE_ID, perf_at(perf, advice->row)->id);
         bytes_clear(&text);
-        perf_append_evidence(perf, advice, &text);
+        perf_append_evidence(perf, advice, true, &text);
         table_set_text_length(table, ADVICE_TRIGGER, (const char *)text.data, text.length);
         bytes_clear(&text);
         perf_append_action(perf, advice, &text);

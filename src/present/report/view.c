@@ -158,14 +158,14 @@ static void add_advice_lines(const struct perf *perf, const struct report_option
     struct bytes text = {0};
     for (size_t i = 0; i < perf->advice_count && shown < lines; i++) {
         const struct perf_advice *advice = &perf->advice[i];
-        if (advice->gain_percent < LEAST_GAIN_PERCENT && !options->top)
+        if (advice->weight_percent < LEAST_GAIN_PERCENT && !options->top)
             continue;
         bytes_clear(&text);
         bytes_append_format(&text, "%2zu. ", ++shown);
         perf_append_headline(perf, advice, &text);
         report_note(report, TABLE_BOLD, "%.*s", (int)text.length, (const char *)text.data);
         bytes_clear(&text);
-        perf_append_evidence(perf, advice, &text);
+        perf_append_evidence(perf, advice, true, &text);
         report_note(report, TABLE_NORMAL, "    %.*s", (int)text.length, (const char *)text.data);
         bytes_clear(&text);
         perf_append_action(perf, advice, &text);

@@ -27,8 +27,11 @@ void perf_append_headline(const struct perf *perf, const struct perf_advice *adv
     const char *name = perf_text(perf, advice->shown);
     uint32_t id = perf_at(perf, advice->row)->id;
     bool is_gap = advice->rule == PERF_RULE_GAP;
-    bytes_append_format(out, "saves %s (%.1f %% %s): ", perf_format_us(&gain, advice->gain_us),
-                        advice->gain_percent, is_gap ? "of the run" : perf_share_text(perf));
+    if (advice->rule == PERF_RULE_MODEL)
+        bytes_append_text(out, "in doubt: ");
+    else
+        bytes_append_format(out, "saves %s (%.1f %% %s): ", perf_format_us(&gain, advice->gain_us),
+                            advice->gain_percent, is_gap ? "of the run" : perf_share_text(perf));
     if (advice->count == 1)
         bytes_append_format(out, "%s, id %" PRIu32, name, id);
     else if (is_gap)
@@ -63,23 +66,37 @@ static void append_figures(const struct perf *perf, const struct perf_row *row, 
                             perf_core_budget(perf, row));
 }
 
-void perf_append_evidence(const struct perf *perf, const struct perf_advice *advice, struct bytes *out)
+/* Which op: by its id where these are shown, else by its name. */
+static void append_op(const struct perf *perf, const struct perf_row *row, bool has_ids, struct bytes *out)
+{
+    if (has_ids)
+        bytes_append_format(out, "id %" PRIu32, row->id);
+    else
+        bytes_append_text(out, perf_text(perf, perf_work_of(perf, row)->shown));
+}
+
+void perf_append_evidence(const struct perf *perf, const struct perf_advice *advice, bool has_ids,
+                          struct bytes *out)
 {
     const struct perf_row *row = perf_at(perf, advice->row);
     struct number_text mark, average, longest;
     perf_format_us(&average, advice->time_us / advice->count);
     if (advice->rule == PERF_RULE_GAP) {
-        bytes_append_format(out, "gaps of more than %s, %s on average; the longest, %s, before id %" PRIu32,
+        bytes_append_format(out, "gaps of more than %s, %s on average; the longest, %s, before ",
                             perf_format_us(&mark, perf->machine->gap_mark_us), average.text,
-                            perf_format_us(&longest, row->shown_gap_us), row->id);
+                            perf_format_us(&longest, row->shown_gap_us));
+        append_op(perf, row, has_ids, out);
         return;
     }
     if (advice->rule == PERF_RULE_HOST) {
         bytes_append_format(out, "%s on the host on average", average.text);
         return;
     }
-    if (advice->count > 1)
+    if (advice->count > 1 && has_ids)
         bytes_append_format(out, "id %" PRIu32 " takes %s (%s on average): ", row->id,
+                            perf_format_us(&longest, perf_time_us(row)), average.text);
+    else if (advice->count > 1)
+        bytes_append_format(out, "the longest takes %s (%s on average): ",
                             perf_format_us(&longest, perf_time_us(row)), average.text);
     if (advice->rule == PERF_RULE_LAYOUT && isnan(perf_figures(perf, row).ideal_us))
         bytes_append_format(out, "%s%s", advice->count > 1 ? "" : average.text,
@@ -250,11 +267,30 @@ static const char *fixed_action(const struct perf *perf, const struct perf_advic
     }
 }
 
+/* "the model gives conv2d 2.99 ms, 300 times what its memory traffic would take: check tiling or engine" */
+static void append_doubt(const struct perf *perf, const struct perf_row *row, struct bytes *out)
+{
+    const struct perf_figures figures = perf_figures(perf, row);
+    double time_us = perf_time_us(row);
+    bool is_memory = isnan(figures.flops_percent) ||
+                     fmax(figures.dram_percent, figures.cache_percent) >= figures.flops_percent;
+    struct number_text time;
+    bytes_append_format(out, "the model gives %s %s", perf_text(perf, perf_work_of(perf, row)->shown),
+                        perf_format_us(&time, time_us));
+    if (figures.ideal_us > 0)
+        bytes_append_format(out, ", %.*f times what its %s would take",
+                            time_us / figures.ideal_us < 100 ? 1 : 0, time_us / figures.ideal_us,
+                            is_memory ? "memory traffic" : "arithmetic");
+    bytes_append_text(out, ": check tiling or engine");
+}
+
 void perf_append_action(const struct perf *perf, const struct perf_advice *advice, struct bytes *out)
 {
     const struct perf_row *row = perf_at(perf, advice->row);
     double links = (double)perf_work_of(perf, row)->link_count;
-    if (advice->rule == PERF_RULE_MATMUL && !is_other_family(perf->machine))
+    if (advice->rule == PERF_RULE_MODEL)
+        append_doubt(perf, row, out);
+    else if (advice->rule == PERF_RULE_MATMUL && !is_other_family(perf->machine))
         append_matmul_action(perf, row, out);
     else if (advice->rule == PERF_RULE_LINK && !isnan(links))
         bytes_append_format(out, "use more links than %.0f, or a ring where the devices form one", links);
@@ -271,15 +307,19 @@ void perf_append_row_advice(const struct perf *perf, size_t i, struct bytes *out
     struct number_text gain;
     for (unsigned k = 0; k < 2; k++) {
         double gain_us = (double)(k == 0 ? row->advice_gain_us : row->gap_gain_us);
-        if (!(gain_us > 0))
+        bool is_doubt = k == 0 && row->advice_rule_plus_1 == PERF_RULE_MODEL + 1;
+        if (!(gain_us > 0) && !is_doubt)
             continue;
         advice.rule = k == 0 ? (uint32_t)row->advice_rule_plus_1 - 1 : PERF_RULE_GAP;
         if (k && row->advice_gain_us > 0)
             bytes_append_text(out, " \xe2\x80\xa2 ");
         bytes_append_text(out, perf_rules[advice.rule].name); /* without printf: this is asked for each op */
-        bytes_append_text(out, " (saves ");
-        bytes_append_text(out, perf_format_us(&gain, gain_us));
-        bytes_append_text(out, "): ");
+        if (!is_doubt) {
+            bytes_append_text(out, " (saves ");
+            bytes_append_text(out, perf_format_us(&gain, gain_us));
+            bytes_append_text(out, ")");
+        }
+        bytes_append_text(out, ": ");
         perf_append_action(perf, &advice, out);
     }
     if (row->doubt) {

@@ -15,7 +15,8 @@ const char *perf_share_text(const struct perf *perf);
 /* "saves 1.575 ms (3.1 % of the run): 7 x Slice, the costliest id 13". */
 void perf_append_headline(const struct perf *perf, const struct perf_advice *advice, struct bytes *out);
 /* "DRAM 31.2 % of 512 GB/s, FLOPs 12.0 %": the figures of the op that the line names. */
-void perf_append_evidence(const struct perf *perf, const struct perf_advice *advice, struct bytes *out);
+void perf_append_evidence(const struct perf *perf, const struct perf_advice *advice, bool has_ids,
+                          struct bytes *out);
 void perf_append_action(const struct perf *perf, const struct perf_advice *advice, struct bytes *out);
 /* What the ranked advice says of the i-th op of the table, for a cell: "dram (saves 7.500 us): read DRAM faster ...".
  * Nothing where it says nothing. */
