@@ -53,16 +53,32 @@ static struct session_process *own_process(const struct thread_cursor *c)
            c->process;
 }
 
+static void store_losses(struct chunk_descriptor *d, uint32_t zones, uint32_t records)
+{
+    __atomic_store_n(&d->lost_zones, zones, __ATOMIC_RELAXED);
+    __atomic_store_n(&d->lost_records, records, __ATOMIC_RELAXED);
+}
+
+/* The chunk that is being taken; NULL when none is. */
+static struct chunk_descriptor *arriving(const struct thread_cursor *c)
+{
+    uint32_t chunk = c->arriving;
+    return chunk && chunk <= recorder_segment.layout.chunk_count ? segment_descriptor(chunk - 1) : NULL;
+}
+
 /* The counts are in shared memory at once, so that a SIGKILL does not lose them. The loops are for a handler that
  * counts in between: the last store is never older than the count. */
 static void share_losses(struct thread_cursor *c)
 {
     uint32_t zones, records;
     do {
+        struct chunk_descriptor *next = arriving(c);
         zones = c->lost_zones;
         records = c->lost_records;
-        __atomic_store_n(&c->descriptor->lost_zones, zones, __ATOMIC_RELAXED);
-        __atomic_store_n(&c->descriptor->lost_records, records, __ATOMIC_RELAXED);
+        if (c->descriptor)
+            store_losses(c->descriptor, zones, records);
+        if (next)
+            store_losses(next, zones, records);
     } while (zones != c->lost_zones || records != c->lost_records);
 }
 
@@ -288,6 +304,19 @@ static void leave(struct thread_cursor *c, const struct chunk_descriptor *d)
     c->leaving = d ? (uint32_t)(d - segment_descriptor(0)) + 1 : UINT32_MAX;
 }
 
+/* A siglongjmp went out of the switch before the chunk was the thread's: now it is, with nothing in it. */
+static void settle_arrival(struct thread_cursor *c)
+{
+    struct chunk_descriptor *d = arriving(c);
+    c->arriving = 0;
+    if (!d || d == c->descriptor || __atomic_load_n(&d->state, __ATOMIC_ACQUIRE) != CHUNK_OWNED ||
+        d->track != c->track)
+        return;
+    c->sequence += d->sequence == c->sequence;
+    seal(c->descriptor, 0);
+    c->descriptor = d;
+}
+
 /* A siglongjmp went out of the switch: what comes after the chunk that was left waits for it to be sealed. */
 static void seal_left(const struct thread_cursor *c)
 {
@@ -320,12 +349,17 @@ static void describe_chunk(struct thread_cursor *c, uint32_t chunk)
     d->thread_id = c->thread_id;
     d->depth_at_start = (uint16_t)(cursor_depth(c) < UINT16_MAX ? cursor_depth(c) : UINT16_MAX);
     d->flags = 0;
-    d->lost_zones = c->lost_zones;
-    d->lost_records = c->lost_records;
+    c->arriving = chunk + 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    share_losses(c);
+    /* Nothing may be counted in a chunk that is not the thread's yet: should the process die, nobody looks at it. */
+    __atomic_store_n(&d->state, CHUNK_OWNED, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    c->sequence++; /* not before: settle_arrival */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     c->descriptor = d;
     share_losses(c);
-    __atomic_store_n(&d->state, CHUNK_OWNED, __ATOMIC_RELEASE);
-    c->sequence++; /* last: take_over knows by it whether a siglongjmp came before */
+    c->arriving = 0;
 }
 
 /* Gives the full chunk away before waiting for another: if every thread kept one while it waits, none would ever
@@ -411,12 +445,12 @@ static bool switch_chunk(struct thread_cursor *c, struct slot **first, uint32_t 
 static struct slot *take_over(struct thread_cursor *c, struct slot *slot, uint32_t slots)
 {
     if (c->leaving || !c->limit) {
+        settle_arrival(c);
         struct chunk_descriptor *old = c->descriptor;
         if (c->limit) /* in place: what came after the jump is in there */
             note_slots(c, slot);
         set_limit(c, NULL);
         seal_left(c);
-        c->sequence += old && old->sequence == c->sequence; /* a new one that was not counted yet */
         c->descriptor = NULL;
         seal(old, 0);
         use_chunk(c, NULL);
@@ -499,6 +533,7 @@ static void thread_ends(void *unused)
     if (c->magic == CURSOR_MAGIC) {
         if (c->limit) /* else it was left by siglongjmp */
             note_slots(c, (struct slot *)(void *)c->hot.at);
+        settle_arrival(c);
         seal_left(c);
         seal(c->descriptor, CHUNK_LAST);
     }
@@ -628,6 +663,7 @@ static void make_stale(struct thread_cursor *c)
     c->magic = CURSOR_STALE;
     c->limit = NULL;
     c->hot.zone_limit = NULL;
+    c->arriving = 0;
     c->hot.state.all = c->hidden = c->capture_hidden = c->capture_depth = 0;
 }
 

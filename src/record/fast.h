@@ -104,8 +104,9 @@ struct thread_cursor {
     volatile uint32_t nested_failures; /* since the outermost call has last moved on */
     /* third line: zones that are open and not recorded, begun while paused or lost: hidden_depth */
     volatile uint64_t hidden;
-    uint64_t capture_hidden; /* the same when the captured zone had begun, and was lost; else 0 */
-    uint64_t reserved[6];
+    uint64_t capture_hidden;    /* the same when the captured zone had begun, and was lost; else 0 */
+    volatile uint32_t arriving; /* > 0: chunks are being switched; the number of the one that comes, + 1 */
+    uint32_t reserved[11];
 };
 _Static_assert(sizeof(struct thread_cursor) == 192, "three cache lines");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "union opscope_state_");

@@ -35,6 +35,35 @@ class Stacks(harness.TestCase):
         self.assertLess(int(done.stdout), 2048 + 1024, "the program's own part of it is below 1 KiB")
 
 
+class Jumps(harness.TestCase):
+    """Signal handlers that leave by siglongjmp, also out of the recorder."""
+
+    AFTER = 20000
+    LOST_BY_A_JUMP = 4096
+
+    def record(self, jumps, microseconds):
+        path = self.path("jumps.opscope")
+        done = self.opscope("run", "-o", path, "--", harness.program("jumps"), jumps, microseconds, self.AFTER)
+        self.assert_status(done)
+        begun, ended = map(int, done.stdout.split())
+        trace = facts.Trace(path)
+        lost = trace.lost_zones
+        # A jump may leave a zone, or its end, that the recorder had not been told of, or had not written.
+        told = trace.count("outer") + len(trace.open_names()) + trace.count("after") + lost
+        self.assertTrue(ended - jumps <= told - self.AFTER <= begun, (begun, ended, told, trace.losses()))
+        self.assertGreaterEqual(trace.count("after"), self.AFTER - self.LOST_BY_A_JUMP, "it goes on recording")
+        self.assertLessEqual(lost, jumps * self.LOST_BY_A_JUMP)
+        self.assertEqual({loss["reason"] for loss in trace.losses()} - {"signal handler during a chunk switch"}, set())
+
+    def test_many(self):
+        for _ in range(3 * harness.REPEAT):
+            self.record(1000, 500)
+
+    def test_few(self):
+        for _ in range(2 * harness.REPEAT):
+            self.record(30, 5000)
+
+
 class StrictFilter(harness.TestCase):
     def test_eager_needs_no_system_call_later(self):
         path = self.path("t.opscope")

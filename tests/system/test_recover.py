@@ -7,6 +7,7 @@ import json
 import os
 import random
 import signal
+import struct
 import time
 import unittest
 
@@ -174,6 +175,43 @@ class Recover(Killed):
             _, trace = self.recover(run)
             self.assert_exact(trace, 600000 + 20000 + 6000 + 100000, records=3 * 40000)
             os.unlink(run.output)
+
+    def kill_program(self, pid):
+        """And what it has forked."""
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            pids = [pid, *map(int, file.read().split())]
+        for one in pids:
+            os.kill(one, signal.SIGKILL)
+        harness.wait_until(lambda: not any(map(harness.process_is_alive, pids)), "the program to be gone")
+
+    def test_threads_that_wait_for_a_chunk(self):
+        """They have none when the collector is stopped and killed, and the program soon after."""
+        noise = random.Random(5)
+        file = self.path("counts")
+        for _ in range(10 * harness.REPEAT):
+            threads, processes = noise.choice([1, 2, 3]), noise.choice([1, 2])
+            run = self.start_run([file, str(threads), str(processes)], command=[harness.program("owed")],
+                                 options=["--on-full=wait", "--buffer-size", "1M"])
+
+            def counts():
+                with open(file, "rb") as data:
+                    words = struct.unpack(f"<{8 * threads * processes}Q", data.read())
+                return sum(words[0::8]), sum(words[1::8])
+
+            harness.wait_until(lambda: os.path.exists(file) and os.path.getsize(file) and counts()[1] > 200000, "many zones")
+            pid = run.child_pid()
+            time.sleep(noise.random() * 0.05)  # any moment will do, here and below: the sum must hold at each
+            run.stop()
+            time.sleep(noise.random() * 0.1)
+            self.kill(run)
+            time.sleep(noise.random() * 0.05)
+            self.kill_program(pid)
+            begun, ended = counts()
+            _, trace = self.recover(run)
+            told = trace.zones + trace.lost_zones
+            self.assertTrue(ended <= told <= begun, f"{ended} <= {told} <= {begun}: {trace.losses()}")
+            os.unlink(run.output)
+            os.unlink(file)
 
     def test_losses_of_the_program_and_of_the_collector(self):
         """The buffer overflowed before, while and after the collector lived."""

@@ -72,6 +72,8 @@ static uint32_t see_record(struct reading *r, uint32_t track, const struct slot 
     unsigned kind = slot->time_kind & 0xff;
     uint32_t more = slot_more(kind, slot->word);
     assert_true(more < left);
+    if (!slot->time_kind) /* never written */
+        return 1 + more;
     if (kind != RECORD_DEVICE_ZONE && kind != RECORD_DEVICE_RUN && kind != RECORD_CLOCK_SYNC) {
         s->disorder += slot->time_kind >> 8 < r->time[track];
         r->time[track] = slot->time_kind >> 8;
@@ -129,8 +131,9 @@ static void read_segment(struct session_segment *segment, struct seen *seen)
         seen->open_chunks += !list[i].is_sealed;
         lost_zones[d->track] = d->lost_zones;
         lost_records[d->track] = d->lost_records;
-        for (uint32_t at = 0; at < d->slots;)
-            at += see_record(r, d->track, &list[i].slots[at], d->slots - at);
+        uint32_t slots = list[i].is_sealed ? d->slots : session_segment_slots_left_behind(&list[i]);
+        for (uint32_t at = 0; at < slots;)
+            at += see_record(r, d->track, &list[i].slots[at], slots - at);
     }
     for (size_t i = 0; i < 4096; i++) {
         seen->lost_zones += lost_zones[i];

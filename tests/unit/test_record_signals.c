@@ -523,6 +523,45 @@ static void test_siglongjmp_at_each_instruction(void **state)
     clock_source = CLOCK_SOURCE_RAW;
 }
 
+/* Jumps out of a chunk switch after each of its instructions; the program dies before the recorder has noticed. */
+static void work_jump_and_die(void)
+{
+    struct sigaction action = {.sa_handler = on_step_jump, .sa_flags = SA_NODEFER};
+    sigaction(SIGTRAP, &action, NULL);
+    nested(1);
+    figures->zones++;
+    fill_chunk(LAST_LEVEL + 1);
+    steps = 0;
+    stop_first = sweep.from;
+    if (sigsetjmp(way_out, 1) == 0) {
+        set_trap_flag();
+        nested(1);
+        clear_trap_flag();
+        figures->other = 1;
+    }
+    for (uint32_t i = 0; i < 20; i++, figures->zones++)
+        nested(1);
+}
+
+static void test_death_after_a_siglongjmp(void **state)
+{
+    struct seen seen;
+    (void)state;
+    need_trap_flag();
+    clock_source = CLOCK_SOURCE_COUNTER;
+    sweep = (struct sweep){.from = 0};
+    do {
+        sweep.from++;
+        record(work_jump_and_die, 1 << 20, SESSION_ON_FULL_DROP, &seen);
+        uint64_t known = seen.begins + seen.lost_zones;
+        if (known < figures->zones || known > figures->zones + 1)
+            fail_msg("jumped after instruction %u: %u zones, %u known", sweep.from, (unsigned)figures->zones,
+                     (unsigned)known);
+    } while (!figures->other);
+    print_message("exact at %u instructions\n", sweep.from - 1);
+    clock_source = CLOCK_SOURCE_RAW;
+}
+
 #endif
 
 int main(void)
@@ -538,6 +577,7 @@ int main(void)
         cmocka_unit_test(test_handlers_at_each_instruction_without_room),
         cmocka_unit_test(test_handlers_at_each_instruction_that_get_the_next_chunk),
         cmocka_unit_test(test_siglongjmp_at_each_instruction),
+        cmocka_unit_test(test_death_after_a_siglongjmp),
 #endif
         cmocka_unit_test(test_signal_handlers_are_exact),
         cmocka_unit_test(test_signal_handlers_on_the_fast_path),
