@@ -40,8 +40,8 @@ export function AdviceOf({ chosen }: { chosen: Item }) {
         <Part title="What to change">
             {found.map((advice) => (
                 <div key={advice.text}>
-                    <p>{safeText(advice.text)}</p>
-                    <p class="t2">{labelText(advice.because)}</p>
+                    <div>{safeText(advice.text)}</div>
+                    <div class="t2">{labelText(advice.because)}</div>
                     <Saving advice={advice} />
                 </div>
             ))}

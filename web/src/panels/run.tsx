@@ -11,6 +11,7 @@ import type { OpGroup, RunDetail } from "../model/types";
 import type { Selection } from "../model/url";
 import { detail } from "../timeline/stage";
 import { AdviceOf } from "./advice";
+import { Description } from "./description";
 import { EstimateOfRun } from "./estimated";
 import { Facts, Histogram, trackLabel, useAnswer, type Fact } from "./facts";
 import { Part } from "./inspector";
@@ -55,7 +56,7 @@ function Lengths({ data, drawn }: { data: RunDetail | null; drawn: number }) {
     const counted = data?.counted ?? null;
     if (counted === null || counted.ns === null || counted.ns === drawn) return <b title={exactNs(drawn)}>{duration(drawn)}</b>;
     const what = counted.kernels > 1 ? `in ${plural(counted.kernels, "kernel")}` : counted.averaged ? "kernel time, the mean of several devices" : "kernel time";
-    return <><b title={exactNs(counted.ns)}>{duration(counted.ns)}</b> {what}, <span title={exactNs(drawn)}>{duration(drawn)}</span> {counted.kernels > 1 ? "this one" : "from first to last tick"}</>;
+    return <><b title={exactNs(counted.ns)}>{duration(counted.ns)}</b> {what}, <span title={exactNs(drawn)}>{duration(drawn)}</span> {counted.kernels > 1 ? "this one" : "on the timeline"}</>;
 }
 
 export function RunDetails({ chosen }: { chosen: Run }) {
@@ -77,11 +78,7 @@ export function RunDetails({ chosen }: { chosen: Run }) {
             <EstimateOfRun run={chosen} />
             {launch.length > 0 && <Part title="How it came to run"><Facts rows={launch} /></Part>}
             {data?.launched_from && <LaunchedFrom key={data.launched_from.text} places={[data.launched_from]} />}
-            {data?.op && data.op.description.length > 0 && (
-                <Part title="Tensors, attributes, kernels">
-                    <Facts rows={data.op.description.slice(0, 40).map((part): Fact => [part.role, safeText(part.text)])} />
-                </Part>
-            )}
+            {data?.op && <Description parts={data.op.description} />}
             {group && <Part title="All runs"><button class="link" onClick={() => state.select({ kind: "op", name: group.name })}>{plural(group.count, "run")}, {duration(group.device_ns)}</button></Part>}
             <Part title="Everything else" last>
                 <Facts rows={[["exact", exactNs(length)], ...(data?.figures ?? []).slice(0, 60).map((one): Fact => [one.name, figureText(one)])]} />
