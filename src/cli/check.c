@@ -352,8 +352,8 @@ const struct command command_check = {
     .description =
         "Compares B with a baseline as opscope diff does, without start-up and warm-up, and fails when a metric grew "
         "by more than --max-regress. A growth that is no more than noise does not fail, and the result says so: of "
-        "steps unless the rank-sum test is sure and those of B take longer than those of A in 19 of 20 pairs, or "
-        "three times as long; of totals and ops when the 99 % interval of the change, from the spread of equal ops in "
+        "steps unless the rank-sum test is sure, those of B take longer than those of A in 19 of 20 pairs, and by more "
+        "than the slow steps of one run take longer than its fast ones; three times as long is never noise; of totals and ops when the 99 % interval of the change, from the spread of equal ops in "
         "the runs, reaches down to 0; of zones when the rank-sum test over the durations finds no difference at 1 %. "
         "Where nothing is repeated the limit alone decides. With several runs of either side it is the spread from "
         "run to run that counts: the 99 % interval of "

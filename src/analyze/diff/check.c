@@ -152,9 +152,11 @@ static void check_step(const struct diff *diff, struct check_result *result)
     if (!is_above(result))
         result->verdict = CHECK_PASSED;
     else if (test->is_noise)
-        conclude(result, CHECK_NOISE,
-                 "within the noise: a step of B takes longer than one of A in %.0f %% of all pairs of steps",
-                 test->share * 100);
+        conclude(
+            result, CHECK_NOISE,
+            "within the noise: steps of one run differ as much, and one of B takes longer than one of A in "
+            "%.0f %% of all pairs",
+            test->share * 100);
     else
         conclude(result, CHECK_FAILED,
                  "more than noise: the %s of %zu against %zu steps, B takes longer in %.0f %% of all pairs",

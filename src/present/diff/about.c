@@ -32,25 +32,22 @@ static void append_part(struct bytes *out, const struct diff_run *run)
     }
 }
 
-static void append_left_out(struct bytes *out, const struct diff_run *run)
+enum left_out { START_UP, WARM_UP, AFTER, LEFT_OUTS };
+
+static void append_left_out(struct bytes *out, const struct diff_run *run, enum left_out what)
 {
     const struct window_steps *steps = &run->steps;
     struct number_text time;
-    size_t before = out->length;
     if (run->part != DIFF_PART_STEPS || !steps->count)
         return;
-    if (steps->start_up_ns)
+    if (what == START_UP && steps->start_up_ns)
         bytes_append_format(out, "start-up %s", format_duration(&time, steps->start_up_ns));
-    if (steps->first > steps->first_known) {
-        bytes_append_text(out, out->length > before ? ", " : "");
+    if (what == WARM_UP && steps->first > steps->first_known) {
         append_numbers(out, "step", steps->first_known, steps->first - 1);
         bytes_append_text(out, " as warm-up");
     }
-    if (steps->last < steps->last_known) {
-        bytes_append_text(out, out->length > before ? ", " : "");
+    if (what == AFTER && steps->last < steps->last_known)
         append_numbers(out, "step", steps->last + 1, steps->last_known);
-        bytes_append_text(out, ", which the other run does not have");
-    }
 }
 
 /* Once, where it is the same of both. */
@@ -65,26 +62,38 @@ static void append_both(struct bytes *out, const struct bytes sides[DIFF_SIDES])
         bytes_append_format(out, "%s of A, %s of B", a, b);
 }
 
+/* One thing of each run, after a separator where something is to be said. */
+static void append_of_both(struct bytes *out, const struct diff *diff, enum left_out what, const char *before)
+{
+    struct bytes sides[DIFF_SIDES] = {0};
+    for (int side = 0; side < DIFF_SIDES; side++)
+        append_left_out(&sides[side], &diff->runs[side], what);
+    if (sides[DIFF_A].length || sides[DIFF_B].length) {
+        bytes_append_text(out, before);
+        append_both(out, sides);
+    }
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        out->failed |= sides[side].failed;
+        bytes_free(&sides[side]);
+    }
+}
+
 void diff_append_about(const struct diff *diff, struct bytes *out)
 {
-    struct bytes parts[DIFF_SIDES] = {0}, left_out[DIFF_SIDES] = {0};
+    struct bytes parts[DIFF_SIDES] = {0};
     bool is_chosen = false;
     for (int side = 0; side < DIFF_SIDES; side++) {
-        const struct diff_run *run = &diff->runs[side];
-        is_chosen |= run->part != DIFF_PART_WHOLE;
-        append_part(&parts[side], run);
-        append_left_out(&left_out[side], run);
+        is_chosen |= diff->runs[side].part != DIFF_PART_WHOLE;
+        append_part(&parts[side], &diff->runs[side]);
     }
     if (is_chosen) {
         bytes_append_text(out, "about: ");
         append_both(out, parts);
-        if (left_out[DIFF_A].length || left_out[DIFF_B].length)
-            bytes_append_text(out, "; left out: ");
-        append_both(out, left_out);
-        out->failed |= parts[0].failed || parts[1].failed || left_out[0].failed || left_out[1].failed;
+        size_t before = out->length;
+        for (unsigned what = 0; what < LEFT_OUTS; what++)
+            append_of_both(out, diff, (enum left_out)what, out->length > before ? ", " : "; left out: ");
+        out->failed |= parts[DIFF_A].failed || parts[DIFF_B].failed;
     }
-    for (int side = 0; side < DIFF_SIDES; side++) {
-        bytes_free(&parts[side]);
-        bytes_free(&left_out[side]);
-    }
+    bytes_free(&parts[DIFF_A]);
+    bytes_free(&parts[DIFF_B]);
 }

@@ -52,7 +52,7 @@ export interface Waterfall {
     basis: string;
     a_ns: number;
     b_ns: number;
-    steps: { name: string; gap: boolean; change_ns: number }[];
+    steps: { name: string; gap: boolean; noise: boolean; change_ns: number }[];
     rest_count: number;
     rest_ns: number;
 }
@@ -81,7 +81,20 @@ export interface Comparison {
     a: ComparedSide;
     b: ComparedSide;
     notes?: string[];
-    diff?: { totals: Total[]; rows: DiffRow[]; threshold_percent: number; significance_percent: number };
+    diff?: {
+        totals: Total[];
+        rows: DiffRow[];
+        threshold_percent: number;
+        significance_percent: number;
+        /** What was left out, in a line. */
+        about: string | null;
+        /** "step": all times are of one, the mean of so many. */
+        basis: "step" | "run";
+        a_steps: number;
+        b_steps: number;
+        /** The whole changed by no more than noise. */
+        is_noise: boolean;
+    };
     waterfall?: Waterfall;
     estimate?: { what: string; estimate_ns: number; measured_ns: number; unmeasured: number; rows: EstimateRow[] };
     anchors: { signposts: Anchor[]; ops: Anchor[] };
@@ -151,27 +164,74 @@ export interface Bar {
     /** Levels between which it is drawn. */
     from: number;
     to: number;
-    kind: "total" | "slower" | "faster";
+    kind: "total" | "slower" | "faster" | "noise";
     change: number;
 }
 
-/** The bars from A to B. The axis is broken where the changes would be too small to see beside the totals. */
-export function waterfallBars(data: Waterfall): { bars: Bar[]; low: number; high: number; broken: boolean } {
+export interface Part {
+    key: string;
+    label: string;
+    a: number;
+    b: number;
+}
+
+/** What the bars of both show: the basis that the sentence, the waterfall and the table have as well. */
+export function partsOf(data: Pick<Comparison, "a" | "b" | "diff">): { parts: Part[]; title: string } {
+    const { diff } = data;
+    const totals = new Map((diff?.totals ?? []).map((total) => [total.total, total]));
+    const [device, gaps] = [totals.get("device time"), totals.get("gaps")];
+    if (diff?.basis === "run" && device && gaps) {
+        return {
+            parts: [{ key: "busy", label: "ops", a: device.a, b: device.b }, { key: "idle_host_working", label: "gaps between them", a: gaps.a, b: gaps.b }],
+            title: "ops and the gaps between them",
+        };
+    }
+    const found = new Map<string, Part>();
+    for (const side of ["a", "b"] as const) {
+        const steps = diff?.basis === "step" ? diff[`${side}_steps`] : 1;
+        for (const part of data[side].overview.partition.parts) {
+            const one = found.get(part.key) ?? { key: part.key, label: part.label, a: 0, b: 0 };
+            one[side] += part.ns / steps;
+            found.set(part.key, one);
+        }
+    }
+    return { parts: [...found.values()], title: diff?.basis === "step" ? `one step, the mean of ${diff.a_steps} and ${diff.b_steps}` : "all of both" };
+}
+
+/** The bars from A to B. The axis is broken where the changes would be too small to see beside the totals, unless all of
+ * them together are noise: that is not to look like a change. */
+export function waterfallBars(data: Waterfall, isNoise = false): { bars: Bar[]; low: number; high: number; broken: boolean } {
     const bars: Bar[] = [{ label: "A", from: 0, to: data.a_ns, kind: "total", change: 0 }];
     let level = data.a_ns;
-    const step = (label: string, change: number) => {
-        bars.push({ label, from: level, to: level + change, kind: change > 0 ? "slower" : "faster", change });
+    const step = (label: string, change: number, noise: boolean) => {
+        bars.push({ label, from: level, to: level + change, kind: noise || isNoise ? "noise" : change > 0 ? "slower" : "faster", change });
         level += change;
     };
-    for (const one of data.steps) step(one.name, one.change_ns);
-    if (data.rest_count > 0 || Math.abs(data.rest_ns) >= 1) step(`${data.rest_count} smaller`, data.rest_ns);
+    for (const one of data.steps) step(one.name, one.change_ns, one.noise);
+    if (data.rest_count > 0 || Math.abs(data.rest_ns) >= 1) step(data.rest_count > 0 ? `${data.rest_count} smaller` : "rest", data.rest_ns, false);
     bars.push({ label: "B", from: 0, to: data.b_ns, kind: "total", change: 0 });
     const levels = bars.flatMap((bar) => (bar.kind === "total" ? [bar.to] : [bar.from, bar.to]));
     const high = Math.max(...levels);
     const lowest = Math.min(...levels);
-    const broken = high > 0 && lowest > 0.5 * high;
+    const broken = !isNoise && high > 0 && lowest > 0.5 * high;
     const low = broken ? Math.max(0, lowest - Math.max(high - lowest, high * 0.002) * 0.5) : Math.min(0, lowest);
     return { bars, low, high: Math.max(high, low + 1), broken };
+}
+
+/** Names cut to so many letters that they can still be told apart: what many begin with gives way to where they differ. */
+export function shortLabels(names: readonly string[], most: number): string[] {
+    const cut = (name: string) => (name.length <= most ? name : most >= 5 ? `${name.slice(0, most - 1)}…` : "");
+    const labels = names.map(cut);
+    return labels.map((label, index) => {
+        const name = names[index] ?? "";
+        if (!label || label === name || labels.filter((other) => other === label).length === 1) return label;
+        const others = names.filter((other, at) => at !== index && labels[at] === label);
+        let same = 0; // of their beginnings
+        while (same < name.length && others.some((other) => other.startsWith(name.slice(0, same + 1)))) same++;
+        const from = Math.max(0, Math.min(same, name.length - (most - 1)));
+        const rest = name.slice(from);
+        return rest.length <= most - 1 ? `…${rest}` : `…${rest.slice(0, most - 2)}…`;
+    });
 }
 
 /** How sure a row is, in a few letters, as `opscope diff` says it. */

@@ -17,7 +17,7 @@ export function CompareStrip() {
     const error = model.comparison.error.value;
     return (
         <div class={`strip ${model.comparison.dim.value ? "dim" : ""}`} data-region>
-            {data && !error ? <div class="el"><Sentence data={data} /></div> : <div class="say" id="sentence" tabIndex={-1}>{error ? "A and B cannot be compared." : "Comparing …"}</div>}
+            {data && !error ? <div class="el"><Sentence data={data} />{data.diff?.about && <span class="t2"> {capital(safeText(data.diff.about))}.</span>}</div> : <div class="say" id="sentence" tabIndex={-1}>{error ? "A and B cannot be compared." : "Comparing …"}</div>}
         </div>
     );
 }
@@ -82,23 +82,25 @@ function Choices({ data, other }: { data: model.Comparison | null; other: number
 
 // ---- two bars on one scale
 
-function SideBar({ name, overview, largest }: { name: string; overview: Overview; largest: number }) {
-    const { parts, total_ns } = overview.partition;
-    const said = parts.map((part) => `${part.label} ${duration(part.ns)}`).join(", ");
+function SideBar({ name, parts, side, largest }: { name: string; parts: model.Part[]; side: model.Side; largest: number }) {
+    const total = sum(parts, side);
+    const said = parts.map((part) => `${part.label} ${duration(part[side])}`).join(", ");
     return (
         <div class="side-bar">
             <b>{name}</b>
             <div class="room">
-                <div class="bar" role="img" aria-label={`${name}: ${said}`} style={{ width: `${largest > 0 ? (total_ns / largest) * 100 : 0}%` }}>
-                    {parts.filter((part) => part.ns > 0).map((part) => (
-                        <div key={part.key} class={PART_CLASS[part.key] ?? "imports"} style={{ flex: `${part.ns / total_ns} 1 0` }} title={`${part.label}: ${exactNs(part.ns)}`} />
+                <div class="bar" role="img" aria-label={`${name}: ${said}`} style={{ width: `${largest > 0 ? (total / largest) * 100 : 0}%` }}>
+                    {parts.filter((part) => part[side] > 0).map((part) => (
+                        <div key={part.key} class={PART_CLASS[part.key] ?? "imports"} style={{ flex: `${part[side] / total} 1 0` }} title={`${part.label}: ${exactNs(part[side])}`} />
                     ))}
                 </div>
             </div>
-            <span class="r">{duration(total_ns)}</span>
+            <span class="r">{duration(total)}</span>
         </div>
     );
 }
+
+const sum = (parts: model.Part[], side: model.Side) => parts.reduce((all, part) => all + part[side], 0);
 
 /** The estimate and what was measured of it, as the sentence has them: the shortest run of each. */
 function EstimateBars({ data }: { data: NonNullable<model.Comparison["estimate"]> }) {
@@ -122,27 +124,19 @@ function EstimateBars({ data }: { data: NonNullable<model.Comparison["estimate"]
 }
 
 function TwoBars({ data }: { data: model.Comparison }) {
-    const [a, b] = [data.a.overview, data.b.overview];
-    const largest = Math.max(a.partition.total_ns, b.partition.total_ns);
-    const labels = new Map<string, { label: string; a: number; b: number }>();
-    for (const [side, overview] of [["a", a], ["b", b]] as const) {
-        for (const part of overview.partition.parts) {
-            const one = labels.get(part.key) ?? { label: part.label, a: 0, b: 0 };
-            one[side] += part.ns;
-            labels.set(part.key, one);
-        }
-    }
+    const { parts, title } = model.partsOf(data);
+    const largest = Math.max(sum(parts, "a"), sum(parts, "b"));
     return (
         <section aria-label="Where the time went">
-            <div class="between"><h3>Where the time went</h3><span class="t3">same scale</span></div>
-            <SideBar name="A" overview={a} largest={largest} />
-            <SideBar name="B" overview={b} largest={largest} />
+            <div class="between"><h3>Where the time went</h3><span class="t3">{title}, same scale</span></div>
+            <SideBar name="A" parts={parts} side="a" largest={largest} />
+            <SideBar name="B" parts={parts} side="b" largest={largest} />
             <table class="small-table" aria-label="Parts of both">
-                <thead><tr><th class="text">part</th><th>A</th><th>B</th><th>difference</th></tr></thead>
+                <thead><tr><th class="text" /><th>A</th><th>B</th><th>difference</th></tr></thead>
                 <tbody>
-                    {[...labels].filter(([, one]) => one.a > 0 || one.b > 0).map(([key, one]) => (
-                        <tr key={key}>
-                            <td class="text"><div class="cell"><i class={`swatch ${PART_CLASS[key] ?? "imports"}`} /><span class="el">{capital(safeText(one.label))}</span></div></td>
+                    {parts.filter((one) => one.a > 0 || one.b > 0).map((one) => (
+                        <tr key={one.key}>
+                            <td class="text"><div class="cell"><i class={`swatch ${PART_CLASS[one.key] ?? "imports"}`} /><span class="el">{capital(safeText(one.label))}</span></div></td>
                             <td>{duration(one.a)}</td><td>{duration(one.b)}</td><td>{signed(one.b - one.a)}</td>
                         </tr>
                     ))}
@@ -159,7 +153,8 @@ export function signed(ns: number): string {
     return ns > 0 ? `+${duration(ns)}` : duration(ns);
 }
 
-const signedPercent = (value: number | null) => (value === null ? "–" : `${value > 0 ? "+" : ""}${percent(value / 100)}`);
+const signedPercent = (value: number | null) =>
+    value === null ? "–" : Math.abs(value) < 0.1 ? (value === 0 ? "0%" : "< 0.1%") : `${value > 0 ? "+" : ""}${percent(value / 100)}`;
 
 const ARROWS: Record<string, string> = { slower: "▲", more: "▲", new: "▲", faster: "▼", fewer: "▼", gone: "▼" };
 
@@ -239,7 +234,7 @@ export function Compare() {
                 <>
                     <div class={`compare-band ${model.comparison.dim.value ? "dim" : ""}`} data-region>
                         {data.estimate ? <EstimateBars data={data.estimate} /> : hasTimes && <TwoBars data={data} />}
-                        {data.waterfall && <WaterfallChart data={data.waterfall} />}
+                        {data.waterfall && <WaterfallChart data={data.waterfall} isNoise={data.diff?.is_noise ?? false} />}
                         {data.estimate && <Dumbbells data={data.estimate} />}
                     </div>
                     {hasTimes && <SideTimelines data={data} />}

@@ -48,8 +48,8 @@ function cut(text: string, room: number): string {
     return text.length <= most ? text : most >= 5 ? `${text.slice(0, most - 1)}…` : "";
 }
 
-function BarOf({ bar, next, x, width, y, bottom, broken }: {
-    bar: model.Bar; next: model.Bar | undefined; x: number; width: number; y: (level: number) => number; bottom: number; broken: boolean;
+function BarOf({ bar, label: name, next, x, width, y, bottom, broken }: {
+    bar: model.Bar; label: string; next: model.Bar | undefined; x: number; width: number; y: (level: number) => number; bottom: number; broken: boolean;
 }) {
     const total = bar.kind === "total";
     const [top, base] = total ? [y(bar.to), bottom] : [Math.min(y(bar.from), y(bar.to)), Math.max(y(bar.from), y(bar.to))];
@@ -64,14 +64,14 @@ function BarOf({ bar, next, x, width, y, bottom, broken }: {
             {bar.kind === "slower" && <rect fill="url(#fall-dots)" x={left} y={top} width={inner} height={size} />}
             {total && broken && <path class="fall-break" d={`M${left - 3} ${bottom - 14}l${inner / 4 + 1.5} -5l${inner / 4 + 1.5} 5l${inner / 4 + 1.5} -5l${inner / 4 + 1.5} 5`} />}
             {next && <path class="fall-link" d={`M${left + inner} ${y(bar.to)}H${x + width + (width - inner) / 2}`} />}
-            <text x={x + width / 2} y={top - 4} text-anchor="middle">{label.length * CHARACTER <= width + 2 ? label : ""}</text>
-            <text x={x + width / 2} y={HEIGHT - 4} text-anchor="middle">{cut(shortName(bar.label), width - 2)}</text>
+            <text x={x + width / 2} y={top - 4} text-anchor="middle">{label.length * CHARACTER <= width - 2 ? label : ""}</text>
+            <text x={x + width / 2} y={HEIGHT - 4} text-anchor="middle">{name}</text>
         </g>
     );
 }
 
-export function WaterfallChart({ data }: { data: model.Waterfall }) {
-    const { bars, low, high, broken } = model.waterfallBars(data);
+export function WaterfallChart({ data, isNoise }: { data: model.Waterfall; isNoise: boolean }) {
+    const { bars, low, high, broken } = model.waterfallBars(data, isNoise);
     const [top, bottom] = [18, HEIGHT - 20];
     const y = (level: number) => bottom - ((level - low) / (high - low)) * (bottom - top);
     const steps = bars.slice(1, -1).map((bar) => `${bar.label} ${signed(bar.change)}`).join(", ");
@@ -81,7 +81,8 @@ export function WaterfallChart({ data }: { data: model.Waterfall }) {
             {bars.map((bar, index) => <tr key={index}><td class="text">{shortName(bar.label)}</td><td>{bar.kind === "total" ? duration(bar.to) : signed(bar.change)}</td></tr>)}
         </tbody></table>
     );
-    const side = `${data.basis}${broken ? `; axis begins at ${duration(low)}` : ""}`;
+    const labels = (width: number) => model.shortLabels(bars.map((bar) => shortName(bar.label)), Math.floor((width / bars.length - 2) / CHARACTER));
+    const side = `${data.basis}${isNoise ? "; within the noise" : ""}${broken ? `; axis begins at ${duration(low)}` : ""}`;
     return (
         <Chart title="From A to B" side={side} name={safeText(name)} table={table}>
             {(width) => (
@@ -91,7 +92,7 @@ export function WaterfallChart({ data }: { data: model.Waterfall }) {
                     </defs>
                     <path class="fall-link" d={`M0 ${bottom + 0.5}H${width}`} />
                     {bars.map((bar, index) => (
-                        <BarOf key={index} bar={bar} next={bars[index + 1]} x={(index * width) / bars.length} width={width / bars.length} y={y} bottom={bottom} broken={broken} />
+                        <BarOf key={index} bar={bar} label={labels(width)[index] ?? ""} next={bars[index + 1]} x={(index * width) / bars.length} width={width / bars.length} y={y} bottom={bottom} broken={broken} />
                     ))}
                 </>
             )}
