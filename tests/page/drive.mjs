@@ -207,7 +207,17 @@ async function compareTraces() {
         bars: await page.$$eval(".side-bar .bar", (all) => all.map((bar) => bar.getBoundingClientRect().width)),
         rows: await compareRows(page), totals: await text(page, ".inspector"), byStart: await firstPixels(page),
     };
+    found.texts = await page.$$eval(".compare-band svg text", (all) => all.map((one) => {
+        const [box, room] = [one.getBoundingClientRect(), one.ownerSVGElement.getBoundingClientRect()];
+        return { text: one.textContent, isInside: box.left >= room.left - 1 && box.right <= room.right + 1 };
+    }));
     await picture(page, "compare-light-1440x900");
+    await page.select("select[aria-label='Trace B']", "0");
+    await page.waitForFunction(() => document.querySelector("#sentence").textContent.includes("as long as"));
+    found.same = { slower: await page.$$eval(".fall.slower, .side-bar .slower", (all) => all.length), chart: await page.$eval(".compare-band .t3:last-child", (one) => one.textContent) };
+    await page.select("select[aria-label='Trace B']", "1");
+    await page.waitForFunction(() => document.querySelector("#sentence").textContent.includes("longer"));
+    await drawn(page);
     await page.select("select[aria-label='Aligned by']", "op:softmax");
     await drawn(page);
     found.byOp = await firstPixels(page);
@@ -237,7 +247,7 @@ async function compareTraces() {
     found.zoomed = await page.$eval(".panel-head .link", (button) => !button.disabled);
     await page.keyboard.press("0");
     await page.click("[aria-label='Swap A and B']");
-    await page.waitForFunction(() => /faster/.test(document.querySelector("#sentence").textContent));
+    await page.waitForFunction(() => / less/.test(document.querySelector("#sentence").textContent));
     await drawn(page);
     found.swapped = await text(page, "#sentence");
     found.hostile = await page.evaluate(() => ({ images: document.images.length, ran: window.ran === true, text: document.body.textContent.includes("\u202e") }));
@@ -254,7 +264,7 @@ async function compareEstimate() {
     };
     await picture(page, "compare-estimate");
     await page.select("select[aria-label='Trace B']", "2");
-    await page.waitForFunction(() => document.querySelector("#sentence").textContent.includes("same time"));
+    await page.waitForFunction(() => document.querySelector("#sentence").textContent.includes("as long as"));
     const before = seen.console.length;
     await page.goto("about:blank");
     page.pending.clear();

@@ -242,10 +242,13 @@ class Page(Driven, views.ViewCase):
         self.assertNotIn("Compare", self.seen["overview"]["tabs"], "one trace alone")
         said = "".join(part["text"] for part in api["sentence"])
         self.assertEqual(seen["sentence"].replace(" ", ""), said.replace(" ", ""))
-        self.assertRegex(seen["sentence"], r"^B is 90\.0 ms slower \(\+19% ± [^)]+\): gaps \+90\.0 ms\.$")
+        self.assertRegex(seen["sentence"], r"^B takes 90\.0 ms longer for ops and the gaps between them \(\+19% ± [^)]+\): gaps \+90\.0 ms\.$")
         self.assertEqual(seen["chart"], "From A, 485 ms, to B, 575 ms: gaps +90.0 ms")
-        parts = [api[side]["overview"]["partition"]["total_ns"] for side in "ab"]
-        self.assertAlmostEqual(seen["bars"][0] / seen["bars"][1], parts[0] / parts[1], delta=0.01, msg="bars share a scale")
+        total = next(row for row in api["diff"]["totals"] if row["total"] == "total")
+        self.assertEqual([api["waterfall"][f"{side}_ns"] for side in "ab"], [total["a"], total["b"]])
+        self.assertAlmostEqual(seen["bars"][0] / seen["bars"][1], total["a"] / total["b"], delta=0.01, msg="bars have the sentence's basis")
+        self.assertTrue(all(one["isInside"] for one in seen["texts"]), seen["texts"])
+        self.assertEqual(seen["same"]["slower"], 0, "what is as fast is not red")
         self.assertEqual(len(seen["rows"]), len(api["diff"]["rows"]))
         first = seen["rows"][0]
         self.assertTrue(first[0].startswith("load_batch"), first)
@@ -254,7 +257,7 @@ class Page(Driven, views.ViewCase):
         self.assertTrue(seen["byB"].startswith("train_step"), "sorted by the time in B")
         self.assertIn("load_batch", seen["details"])
         self.assertEqual(seen["hostile"], {"images": 0, "ran": False, "text": False})
-        self.assertRegex(seen["swapped"], r"^B is 90\.0 ms faster \(−16% ± ")
+        self.assertRegex(seen["swapped"], r"^B takes 90\.0 ms less for ops and the gaps between them \(−16% ± ")
 
     def test_compared_timelines_share_a_scale(self):
         seen = self.seen["compare"]

@@ -43,16 +43,24 @@ function Crumbs() {
 
 function ComparedWindows() {
     const data = current();
-    const side = (name: string, window: typeof state.windowA) => (
+    const chosen = (part: { from: number; to: number } | undefined) => (part && part.from > 0 ? `${duration(part.from)} to ${duration(part.to)}` : "whole trace");
+    const side = (name: string, window: typeof state.windowA, part: { from: number; to: number } | undefined) => (
         <span class="pill">
-            {name}: {window.value ? `${duration(window.value.from)} to ${duration(window.value.to)}` : "whole trace"}
+            {name}: {window.value ? `${duration(window.value.from)} to ${duration(window.value.to)}` : chosen(part)}
             {window.value && <button aria-label={`Whole trace of ${name}`} onClick={() => (window.value = null)}>✕</button>}
         </span>
     );
+    const isAll = state.warmup.value;
     return (
         <>
-            {side("A", state.windowA)}{side("B", state.windowB)}
+            {side("A", state.windowA, data?.a)}{side("B", state.windowB, data?.b)}
             {data?.kind === "estimate" && <span class="wide">an estimate is compared with the shortest run of each op, whatever the windows are</span>}
+            {data?.diff && (isAll || data.diff.about) && (
+                <>
+                    <span class="wide shrinks" title={safeText(data.diff.about ?? "")}>{isAll ? "nothing is left out" : safeText(data.diff.about ?? "")}</span>
+                    {!embedded && <button class="link wide" onClick={() => state.includeAll(!isAll)}>{isAll ? "leave out" : "include"}</button>}
+                </>
+            )}
         </>
     );
 }

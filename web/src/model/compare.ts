@@ -132,7 +132,7 @@ export function ask(): void {
     const entry = state.traces.value?.[b];
     const [aw, bw] = [state.windowA.value, state.windowB.value];
     const stamp = info.generation + 1000 * (entry?.generation ?? 0);
-    comparison.load("/compare", { a, b, a_from: aw?.from, a_to: aw?.to, b_from: bw?.from, b_to: bw?.to }, stamp);
+    comparison.load("/compare", { a, b, a_from: aw?.from, a_to: aw?.to, b_from: bw?.from, b_to: bw?.to, warmup: state.warmup.value ? "include" : undefined }, stamp);
     otherInfo.load(`/t/${b}/trace`, {}, stamp);
 }
 
@@ -225,7 +225,7 @@ export function shortLabels(names: readonly string[], most: number): string[] {
     return labels.map((label, index) => {
         const name = names[index] ?? "";
         if (!label || label === name || labels.filter((other) => other === label).length === 1) return label;
-        const others = names.filter((other, at) => at !== index && labels[at] === label);
+        const others = names.filter((_, at) => at !== index && labels[at] === label);
         let same = 0; // of their beginnings
         while (same < name.length && others.some((other) => other.startsWith(name.slice(0, same + 1)))) same++;
         const from = Math.max(0, Math.min(same, name.length - (most - 1)));

@@ -5,7 +5,6 @@ import * as model from "../model/compare";
 import { duration, exactNs, group, NBSP, percent } from "../model/format";
 import * as state from "../model/state";
 import { capital, fileName, matcher, safeText, shortName } from "../model/text";
-import type { Overview } from "../model/types";
 import { emptyState } from "../model/url";
 import { Dumbbells, EstimateTable, WaterfallChart } from "./comparecharts";
 import { PART_CLASS, Sentence } from "./overview";
@@ -17,7 +16,7 @@ export function CompareStrip() {
     const error = model.comparison.error.value;
     return (
         <div class={`strip ${model.comparison.dim.value ? "dim" : ""}`} data-region>
-            {data && !error ? <div class="el"><Sentence data={data} />{data.diff?.about && <span class="t2"> {capital(safeText(data.diff.about))}.</span>}</div> : <div class="say" id="sentence" tabIndex={-1}>{error ? "A and B cannot be compared." : "Comparing …"}</div>}
+            {data && !error ? <div class="el"><Sentence data={data} /></div> : <div class="say" id="sentence" tabIndex={-1}>{error ? "A and B cannot be compared." : "Comparing …"}</div>}
         </div>
     );
 }
