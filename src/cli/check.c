@@ -242,6 +242,9 @@ static int run(const struct command *command, int argc, char **argv)
     status = diff_sources_begin(&c.sources, &err);
     if (!status && !options.no_config)
         status = check_config_read(&c.config, options.config, &err);
+    if (c.config.ignored)
+        command_say("opscope check: %s is ignored: another user may have written it; --config %s takes it",
+                    c.config.ignored, c.config.ignored);
     if (!status)
         status = check_found_files(&c, command, &options, &line, &err);
     if (!status)
@@ -298,7 +301,9 @@ static const struct command_option rule_options[] = {
      .argument = "FILE",
      .offset = FIELD(config),
      .is_file = true,
-     .help = "Read budgets from FILE; the default is opscope.toml of this folder or the nearest one above."},
+     .help =
+         "Read budgets from FILE; the default is opscope.toml of this folder or the nearest one above that is yours "
+         "or root's, and that nobody else can write."},
     {.name = "no-config", .type = OPTION_FLAG, .offset = FIELD(no_config), .help = "Read no configuration."},
     OPTION_INCLUDE_WARM_UP(FIELD(include_warm_up)),
     OPTION_START_SIGNPOST(FIELD(start_signpost)),

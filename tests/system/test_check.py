@@ -325,6 +325,24 @@ class Budgets(Gate):
         self.config('[check]\nbaseline = [1]\n')
         self.assertIn("opscope.toml:2:13: ", self.check("run.csv", status=2).stderr)
 
+    def test_one_that_others_may_have_written(self):
+        """Anybody may put one into /tmp: it is not taken, and the one above it is, unless it is named."""
+        self.config('[check]\nbaseline = "run.csv"\nmetric = "op:A"\n')
+        self.config('[check]\nmax-regress = "99999%"\nbaseline = "../run.csv"\n', "below")
+        theirs, below = self.path("below", "opscope.toml"), {"cwd": self.path("below")}
+        os.chmod(theirs, 0o666)
+        cases = [("others can write it", lambda: None)]
+        if os.geteuid() == 0:
+            cases.append(("another user's", lambda: (os.chmod(theirs, 0o644), os.chown(theirs, 65534, 65534))))
+        for name, make in cases:
+            with self.subTest(name):
+                make()
+                done = self.check("../run.csv", "--json", **below)
+                self.assertEqual(done.json()["configuration"], os.path.realpath(self.path("opscope.toml")))
+                self.assertIn("below/opscope.toml is ignored: another user may have written it; --config /", done.stderr)
+                done = self.check("../run.csv", "--json", "--config", theirs, **below)
+                self.assertEqual((done.json()["configuration"], done.stderr), (theirs, ""))
+
     def test_found_from_below(self):
         self.config('[check]\nbaseline = "run.csv"\nmetric = ["op:A", "gap"]\nmax-regress = 1\n')
         os.makedirs(self.path("deep", "er"))

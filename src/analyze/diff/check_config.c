@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -42,17 +43,33 @@ static char *join(const char *folder, const char *name)
     return path.failed ? NULL : (char *)path.data;
 }
 
+/* One that nobody but this user and root can have written. A group is as good as its user where both have one number,
+ * as systems give them to people; anybody may put a file into /tmp. */
+static bool is_own(const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
+        return false;
+    bool is_private_group = about.st_gid == about.st_uid && about.st_gid == getegid();
+    return (about.st_uid == geteuid() || about.st_uid == 0) && !(about.st_mode & S_IWOTH) &&
+           (!(about.st_mode & S_IWGRP) || about.st_gid == 0 || is_private_group);
+}
+
 /* In this folder or one above it; NULL when there is none. */
-static char *find_config(void)
+static char *find_config(struct check_config *config)
 {
     char folder[PATH_MAX];
     if (!getcwd(folder, sizeof folder))
         return NULL;
     for (;;) {
         char *path = join(folder, CONFIG_NAME);
-        if (!path || access(path, F_OK) == 0)
+        bool is_there = path && access(path, F_OK) == 0;
+        if (!path || (is_there && is_own(path)))
             return path;
-        free(path);
+        if (is_there && !config->ignored)
+            config->ignored = path;
+        else
+            free(path);
         char *slash = strrchr(folder, '/');
         if (!slash || folder[1] == '\0')
             return NULL;
@@ -294,7 +311,7 @@ int check_config_read(struct check_config *config, const char *path, struct erro
 {
     static const char *const tables[] = {"check"};
     *config = (struct check_config){.max_regress = NAN};
-    config->path = path ? strdup(path) : find_config();
+    config->path = path ? strdup(path) : find_config(config);
     if (!config->path)
         return path ? error_no_memory(err, "a path") : 0;
     int status = toml_read(&config->toml, config->path, err);
@@ -316,5 +333,6 @@ void check_config_free(struct check_config *config)
     for (size_t i = 0; i < config->baseline_count; i++)
         free(config->baselines[i]);
     free(config->path);
+    free(config->ignored);
     toml_free(&config->toml);
 }

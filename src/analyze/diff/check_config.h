@@ -22,7 +22,8 @@
 
 struct check_config {
     struct toml toml;
-    char *path; /* NULL: there is none */
+    char *path;    /* NULL: there is none */
+    char *ignored; /* one that others may have written, nearer than `path`; NULL: there is none */
     char *baselines[TEXT_LIST_MAX];
     size_t baseline_count;
     double max_regress; /* NAN: not said */
@@ -33,7 +34,8 @@ struct check_config {
     size_t origin_count, origin_capacity;
 };
 
-/* `path` NULL: opscope.toml of this folder or the nearest one above; none is not an error. */
+/* `path` NULL: opscope.toml of this folder or the nearest one above that is this user's or root's, and that nobody else
+ * can write; none is not an error. */
 int check_config_read(struct check_config *config, const char *path, struct error *err);
 void check_config_free(struct check_config *config);
 
