@@ -454,7 +454,10 @@ static void finish_source(struct source *s, bool is_end_of_run)
         if (id == TRACE_NONE || s->processes[slot].is_dead || !session_segment_process(s->segment, slot, &p))
             continue;
         cuda_take(s, slot);
-        bool is_running = is_end_of_run && !s->is_closed && !(s->is_local && process_is_gone(p.pid));
+        bool is_gone = s->is_local
+                           ? process_is_gone(p.pid)
+                           : process_is_gone_inside(session_segment_header(s->segment)->pid_namespace, p.pid);
+        bool is_running = is_end_of_run && !s->is_closed && !is_gone;
         if (is_running && s->is_local && !(c->flags & COLLECTOR_RECOVER))
             s->processes[slot].alive_ns = now;
         c->stats.still_running += is_running;
@@ -495,7 +498,9 @@ static bool has_suffix(const char *name, const char *suffix)
 
 const char *collector_refusal_text(int reason)
 {
-    return reason == SESSION_REFUSAL_TOO_OLD ? "its libopscope is older than this opscope" : strerror(reason);
+    return reason == SESSION_REFUSAL_TOO_OLD ? "its libopscope is older than this opscope"
+           : reason == EFBIG                 ? "its limit on the size of files, ulimit -f, is too low"
+                                             : strerror(reason);
 }
 
 /* A process may try again, in each of its images and with each of its recorders: it counts once. */
@@ -508,8 +513,15 @@ static void note_refusal(struct collector *c, const char *name)
     session_folder_make_spares(c->folder);
     if (!collector_is_first(&c->seen_refusals, (uint64_t)pid))
         return;
+    collector_note_unrecorded(c, pid, collector_refusal_text((int)reason));
+    if (!c->stats.refused++)
+        c->stats.refused_reason = (int)reason;
+}
+
+void collector_note_unrecorded(struct collector *c, int64_t pid, const char *why)
+{
     char command[128];
-    snprintf(command, sizeof command, "(not recorded: %s)", collector_refusal_text((int)reason));
+    snprintf(command, sizeof command, "(not recorded: %s)", why);
     struct trace_process process = {.id = TRACE_NONE,
                                     .parent = TRACE_NONE,
                                     .pid = pid,
@@ -524,8 +536,6 @@ static void note_refusal(struct collector *c, const char *name)
     bool is_root = c->root_id != TRACE_NONE && pid == c->root_pid; /* it has a row already */
     loss.process = is_root ? c->root_id : collector_define_process(c, &process);
     trace_writer_loss(c->writer, &loss);
-    if (!c->stats.refused++)
-        c->stats.refused_reason = (int)reason;
 }
 
 /* Damaged, of another session, or a copy of one that is being read. The folder is listed again and again. */

@@ -47,6 +47,8 @@ void collector_root_exited(struct collector *c, int status);
 
 /* The process with that pid; where it is not known, it is defined, and started then. */
 uint32_t collector_process(struct collector *c, int64_t pid, uint64_t start_ns);
+/* A process that records nothing, and why, which follows "not recorded: ". */
+void collector_note_unrecorded(struct collector *c, int64_t pid, const char *why);
 /* Zones that are open elsewhere: called where those of the collector are listed. */
 void collector_set_more_open_zones(struct collector *c, trace_open_zones_fn list, void *context);
 

@@ -289,6 +289,9 @@ void sources_note_folder(struct collector *c, const struct session_segment *segm
 uint32_t collector_define_process(struct collector *c, const struct trace_process *process);
 void process_end(struct collector *c, uint32_t id, int32_t status, uint32_t flags);
 bool process_is_gone(uint32_t pid); /* or a zombie */
+/* The same of a pid of another PID namespace; it is gone as well where we see nothing of that namespace. Goes through
+ * all processes. */
+bool process_is_gone_inside(uint64_t pid_namespace, uint32_t pid);
 
 /* collector.c */
 /* True once for each key, as long as there are not too many to remember. */

@@ -24,6 +24,7 @@
 #include "base/count_of.h"
 #include "collect/clock_map.h"
 #include "collect/gpu/metrics.h"
+#include "collect/tracy/find.h"
 #include "collect/tracy/live.h"
 #include "session/cgroup.h"
 
@@ -54,7 +55,8 @@ struct run {
     struct trace_writer *writer;
     struct collector *collector; /* NULL once recording is over */
     struct tracy_live *tracy;    /* NULL: programs built with Tracy are left alone */
-    struct gpu_metrics *gpu;     /* NULL: no counters of GPUs, or no longer */
+    struct strangers strangers;
+    struct gpu_metrics *gpu; /* NULL: no counters of GPUs, or no longer */
     sigset_t original_mask;
     bool was_ignored[COUNT_OF(own_signals)];
     int signal_fd, inotify_fd;
@@ -298,6 +300,8 @@ static void collect(struct run *r)
     }
     if (!r->has_exited)
         collector_root_alive(r->collector, r->alive_ns);
+    if (r->options->argv && !r->has_exited)
+        strangers_look(&r->strangers, now);
     uint64_t taken = collector_poll(r->collector, &err), sent = r->tracy ? tracy_live_poll(r->tracy, now) : 0;
     if (taken || sent)
         set_urgent(r, taken != 0);
@@ -320,6 +324,29 @@ static void collect(struct run *r)
     }
 }
 
+/* Looked for only where somebody will ask why nothing came of it: all processes are gone through. */
+static bool has_left_some(const struct run *r)
+{
+    const struct collector_stats *stats = &r->result->stats;
+    char session[SESSION_TEXT_BYTES];
+    if (!r->options->argv || stats->threads || stats->zones || stats->other || stats->ops ||
+        stats->open_zones)
+        return false;
+    session_text(r, session);
+    return tracy_session_has_processes(session, 0);
+}
+
+/* Not even the end of the trace could be written: it never got its name. */
+static bool has_partial(const char *output)
+{
+    char *partial;
+    if (asprintf(&partial, "%s.partial", output) < 0)
+        return false;
+    bool is_there = access(partial, F_OK) == 0;
+    free(partial);
+    return is_there;
+}
+
 static void stop_recording(struct run *r)
 {
     struct error err = {0};
@@ -332,6 +359,8 @@ static void stop_recording(struct run *r)
     end_gpu_metrics(r);
     collector_finish(r->collector);
     r->result->stats = *collector_get_stats(r->collector);
+    r->result->strangers = r->strangers.counts;
+    r->result->has_left_some = has_left_some(r);
     if (r->tracy)
         r->result->stats.threads += tracy_live_threads(r->tracy);
     r->result->elapsed_ns = clock_raw_ns() - r->start_ns;
@@ -340,7 +369,8 @@ static void stop_recording(struct run *r)
         r->options->before_finish(r->options->finish_context, r->writer);
     int status = trace_writer_finish(r->writer, &err);
     r->result->size_bytes = stat(r->options->output, &st) == 0 ? (uint64_t)st.st_size : 0;
-    r->result->has_trace = status == 0 || err.code == ENOSPC || err.code == EDQUOT || err.code == EFBIG;
+    bool is_cut_short = err.code == ENOSPC || err.code == EDQUOT || err.code == EFBIG;
+    r->result->has_trace = status == 0 || (is_cut_short && !has_partial(r->options->output));
     if (status && !r->result->trace_error.code)
         r->result->trace_error = err;
     collector_free(r->collector);
@@ -378,6 +408,14 @@ static bool is_asked_to_stop(struct run *r, const struct pollfd *stop, const str
         r->is_stop_closed = true;
     }
     return o->watched_pid && r->watched_fd < 0 && kill((pid_t)o->watched_pid, 0) != 0 && errno == ESRCH;
+}
+
+static void note_stranger(void *context, int64_t pid, bool is_other_user)
+{
+    const struct run *r = context;
+    if (r->collector)
+        collector_note_unrecorded(r->collector, pid,
+                                  is_other_user ? "ran as another user" : "ran under another root");
 }
 
 /* Waits for something to do. A wake-up for each packet of a Tracy client costs its program more than one a
@@ -473,6 +511,18 @@ static int begin(struct run *r, const struct error *session_error, struct error 
     return 0;
 }
 
+/* A disk that is full, or a limit of the size of files, is no reason not to run a program. */
+static bool can_do_without(struct run *r, int status, const struct error *err)
+{
+    bool has_no_room = status == -EFBIG || status == -ENOSPC || status == -EDQUOT;
+    char text[600];
+    if (!has_no_room || !r->options->argv || r->options->opened)
+        return false;
+    snprintf(text, sizeof text, "%s; running the program without recording", err->message);
+    notice(r, text);
+    return true;
+}
+
 int launch_run(const struct launch_options *options, struct launch_result *result, struct error *err)
 {
     struct run r = {.options = options,
@@ -493,16 +543,17 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
         r.was_ignored[i] =
             signal(own_signals[i].number, own_signals[i].is_ignored ? SIG_IGN : SIG_DFL) == SIG_IGN;
     int status = trace_writer_open(&r.writer, options->output, &writer_options, err);
-    if (status)
+    if (status && !can_do_without(&r, status, err))
         return status;
-    if (options->opened && (status = options->opened(options->opened_context, err)) != 0) {
+    if (r.writer && options->opened && (status = options->opened(options->opened_context, err)) != 0) {
         trace_writer_discard(r.writer);
         return status;
     }
-    if (options->reads_gpu_metrics)
+    if (r.writer && options->reads_gpu_metrics)
         r.gpu = gpu_metrics_start(options->gpu_interval_ns, options->argv ? options->argv[0] : NULL);
     struct error session_error = {0};
-    set_up_collection(&r, &session_error);
+    if (r.writer)
+        set_up_collection(&r, &session_error);
     if (open_signals(&r) != 0)
         notice(&r, "cannot watch signals: they will not be passed on");
     r.start_ns = clock_raw_ns();
@@ -514,6 +565,8 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
         if (r.collector && r.child)
             collector_set_root(r.collector, r.child, options->command, r.start_ns);
         r.own_priority = getpriority(PRIO_PROCESS, 0);
+        r.strangers = (struct strangers){
+            .folder = r.folder.path, .root = r.child, .has_recorder = note_stranger, .context = &r};
         set_urgent(&r, true); /* after the start: the command must not inherit it */
         loop(&r);
         if (r.tracy)
@@ -524,6 +577,7 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
         session_folder_remove(r.folder.path, NULL);
         session_folder_close(&r.folder);
     }
+    strangers_free(&r.strangers);
     tracy_live_free(r.tracy);
     gpu_metrics_free(r.gpu);
     if (r.writer) { /* nothing was recorded: leave nothing behind */

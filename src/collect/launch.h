@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "collect/collector.h"
+#include "collect/process/strangers.h"
 
 struct tracy_dialect;
 struct trace_listener;
@@ -69,6 +70,8 @@ struct launch_result {
     uint64_t elapsed_ns;
     uint64_t size_bytes;
     struct collector_stats stats;
+    struct stranger_counts strangers; /* processes that could not join */
+    bool has_left_some; /* nothing was recorded, and processes of the command were still there */
 };
 
 /* Fails only when nothing was started: the output cannot be made. A session that cannot be made is a notice, and the

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes as the trace has them, from the first look at one to its end, and how it is found that one is dead. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -118,4 +121,38 @@ static bool is_zombie(uint32_t pid)
 bool process_is_gone(uint32_t pid)
 {
     return (kill((pid_t)pid, 0) != 0 && errno == ESRCH) || is_zombie(pid);
+}
+
+/* The last of "NSpid:" is the pid in the innermost namespace, which has to be the one that is meant. */
+static bool is_called(long long outer, uint64_t pid_namespace, uint32_t pid)
+{
+    char path[64], line[512];
+    struct stat space;
+    bool is_found = false;
+    snprintf(path, sizeof path, "/proc/%lld/ns/pid", outer);
+    if (stat(path, &space) != 0 || (uint64_t)space.st_ino != pid_namespace)
+        return false;
+    snprintf(path, sizeof path, "/proc/%lld/status", outer);
+    FILE *file = fopen(path, "re");
+    while (file && !is_found && fgets(line, sizeof line, file)) {
+        const char *last = strncmp(line, "NSpid:", 6) == 0 ? strrchr(line, '\t') : NULL;
+        is_found = last && strtoul(last + 1, NULL, 10) == pid;
+    }
+    if (file)
+        fclose(file);
+    return is_found && !is_zombie((uint32_t)outer);
+}
+
+bool process_is_gone_inside(uint64_t pid_namespace, uint32_t pid)
+{
+    DIR *all = opendir("/proc");
+    bool is_found = false;
+    for (const struct dirent *one; all && !is_found && (one = readdir(all));) {
+        char *end;
+        long long outer = strtoll(one->d_name, &end, 10);
+        is_found = *end == '\0' && outer > 0 && is_called(outer, pid_namespace, pid);
+    }
+    if (all)
+        closedir(all);
+    return !is_found;
 }

@@ -227,14 +227,20 @@ static uint64_t address_space_used(void)
     return n > 0 ? strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* How large a segment may be: a file size limit would send us SIGXFSZ, and a limit on address space is the program's,
- * whose own memory must not run out because of us. */
+/* A file size limit would send us SIGXFSZ. */
+static uint64_t room_for_file(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur
+                                                                                   : UINT64_MAX;
+}
+
+/* How large a segment may be: a limit on address space is the program's, whose own memory must not run out because of
+ * us. */
 static uint64_t room_for_segment(void)
 {
     struct rlimit limit;
-    uint64_t room = UINT64_MAX;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        room = limit.rlim_cur;
+    uint64_t room = room_for_file();
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
         uint64_t used = address_space_used();
         uint64_t share = limit.rlim_cur > used ? (limit.rlim_cur - used) / ADDRESS_SHARE : 0;
@@ -427,7 +433,7 @@ static int map_segment(struct segment *s, int fd, uint32_t chunks, const struct 
             return ftruncate(fd, (off_t)layout.total) == 0 ? 0 : errno;
         }
         if (earlier || !make_smaller(&layout, &is_small))
-            return ENOMEM;
+            return layout.total > room_for_file() ? EFBIG : ENOMEM;
     }
 }
 

@@ -149,6 +149,18 @@ class FullDisk(harness.TestCase):
         self.check(done, facts.Trace(path), 2500000)
         self.assertLessEqual(os.path.getsize(path), limit)
 
+    def test_a_caller_whose_file_size_limit_no_trace_fits_into(self):
+        """The command runs all the same, and words say what is not recorded: not even the trace's header (1 KiB); the program's
+        memory (8 KiB)."""
+        for limit, words in (1, "File too large; running the program without recording"), (8, "ulimit -f, is too low"):
+            trace = self.path(f"{limit}.opscope")
+            run = f"ulimit -f {limit * 1024 // 512}; exec {harness.OPSCOPE} run -o {trace} {harness.program('script')} zones=9 say=hello exit=6"
+            done = self.run_command(["sh", "-c", run])
+            self.assert_status(done, 6)
+            self.assertEqual(done.stdout, "hello\n")
+            self.assertIn(words, done.stderr)
+            self.assertEqual((os.path.exists(trace), os.path.exists(trace + ".partial")), (limit == 8, False))
+
     def test_a_program_with_a_file_size_limit(self):
         """Our shared memory is a file, too: the program must not get SIGXFSZ because of it."""
         script = f"ulimit -f 100; exec {harness.program('script')} zones=1000 exit=6"

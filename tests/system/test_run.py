@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`opscope run` changes nothing for the program it runs: status, signals, streams, arguments, environment."""
 
+import glob
 import os
+import shutil
 import signal
 import stat
 import struct
@@ -469,6 +471,80 @@ class Descendants(harness.TestCase):
         done = run.finish()
         self.assertIn("1 process could not be recorded (its libopscope is older than this opscope)", done.stderr)
         self.assertEqual(run.trace().zones, 10)
+
+
+class Strangers(harness.TestCase):
+    """Processes that cannot join the session are silent: the run says it for them."""
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0 or not shutil.which("setpriv") or not shutil.which("unshare"):
+            self.skipTest("only root can start processes of another user, with setpriv and unshare of util-linux")
+        for file in (harness.program("script"), *glob.glob(os.path.join(harness.BUILD, "libopscope.so*"))):
+            shutil.copy(file, self.folder)
+        os.chmod(self.folder, 0o755)
+
+    def run_as(self, *prefix, before=""):
+        """A process that lives until the run has noticed it; what the run says."""
+        script, trace, control = self.path("script"), self.path("t.opscope"), self.path("go")
+        os.mkfifo(control)
+        command = f"{before} exec {' '.join(prefix)} {script} zones=5 read <{control}"
+        run = self.start([harness.OPSCOPE, "run", "-o", trace, command], env=harness.environment({"LD_LIBRARY_PATH": self.folder}))
+        with open(control, "w", encoding="utf-8") as go:
+            harness.wait_until(lambda: "process not recorded" in self.opscope("info", trace + ".partial").stdout, "the run to notice it")
+            go.write("\n")
+        _, errors = run.communicate(timeout=harness.TIMEOUT_S)
+        os.unlink(control)
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("process not recorded", [loss["reason"] for loss in facts.Trace(trace).losses()])
+        return errors.decode()
+
+    def test_another_user(self):
+        errors = self.run_as("setpriv", "--reuid=65534", "--clear-groups")
+        self.assertIn("1 process ran as another user and could not join the session: what it did is not recorded", errors)
+        self.assertNotIn("no process called", errors)
+
+    def test_another_shared_memory(self):
+        errors = self.run_as("unshare", "-m", "sh", "-c", f"'mount -t tmpfs none /dev/shm && exec {self.path('script')} zones=7 read'", "--",
+                             before=f"{self.path('script')} zones=3;")
+        self.assertIn("1 process ran under another root or with another /dev/shm and could not join the session", errors)
+        self.assertEqual(facts.Trace(self.path("t.opscope")).zones, 3)
+
+    def test_of_another_pid_namespace_nobody_is_still_running(self):
+        done = self.opscope("run", "-o", self.path("t.opscope"), "--", "unshare", "-p", "-f", harness.program("script"), "zones=5")
+        self.assertIn("5 zones", done.stderr)
+        self.assertNotIn("still running", done.stderr)
+
+
+class StillRunning(harness.TestCase):
+    """What the line at the end says of processes that go on."""
+
+    def run_and_leave(self, *steps):
+        go, script = self.path("go"), harness.program("script")
+        done = self.opscope("run", "-o", self.path("t.opscope"), f"{script} {' '.join(steps)} touch={self.path('there')} await={go} >{self.path('out')} 2>&1 & "
+                                                                 f"{script} zones=1 await={self.path('there')}")
+        with open(go, "w", encoding="utf-8"):
+            pass
+        self.assert_status(done)
+        return done.stderr
+
+    def test_zones_of_it(self):
+        self.assertIn("; 1 process still running at the end, inside 2 zones", self.run_and_leave("open=outer", "open=inner"))
+
+    def test_the_resource_tracker_of_python(self):
+        """A stand-in, whose command line has its name: when the real one ends is luck."""
+        said = self.run_and_leave("open=multiprocessing.resource_tracker")
+        self.assertIn("; Python's resource tracker, which ends after its program, was still running, inside 1 zone", said)
+        self.assertNotIn("had not ended", said)
+
+    def test_a_daemon_that_has_not_recorded_yet(self):
+        go = self.path("go")
+        done = self.opscope("run", "-o", self.path("t.opscope"), f"{harness.program('script')} await={go} zones=1 >{self.path('out')} 2>&1 & exit 0")
+        with open(go, "w", encoding="utf-8"):
+            pass
+        self.assertIn("it left some running: opscope run --wait-all records what these do, too", done.stderr)
+        done = self.opscope("run", "-o", self.path("t.opscope"), "/bin/true")
+        self.assertIn("no process called the opscope library (", done.stderr)
 
 
 class Options(harness.TestCase):

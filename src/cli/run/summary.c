@@ -24,7 +24,27 @@ struct held { /* what came of the recording */
     uint64_t length_ns; /* of the recording, as `info` has it */
     struct loss_sums losses;
     bool is_file;
+    uint64_t open_in_running;   /* of open_zones: those of processes that were still running */
+    uint32_t running, trackers; /* processes that were; of those: Python's resource trackers */
 };
+
+/* What was still running at the end, and which zones it was inside. */
+static void find_running(struct held *held, const struct trace *trace)
+{
+    size_t count;
+    const struct trace_open_zone *zones = trace_get_open_zones(trace, &count);
+    for (uint32_t i = 0; i < trace_process_count(trace); i++) {
+        const struct trace_process *process = trace_get_process(trace, i);
+        bool is_running = process->flags & TRACE_PROCESS_RUNNING_AT_END;
+        held->running += is_running;
+        held->trackers += is_running && strstr(process->command, "multiprocessing.resource_tracker");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_track *track = trace_get_track(trace, zones[i].track);
+        const struct trace_process *process = track ? trace_get_process(trace, track->process) : NULL;
+        held->open_in_running += process && process->flags & TRACE_PROCESS_RUNNING_AT_END;
+    }
+}
 
 static void read_file(struct held *held, const char *output)
 {
@@ -42,6 +62,7 @@ static void read_file(struct held *held, const char *output)
     held->length_ns = info->end_ns - info->start_ns;
     held->is_file = true;
     loss_sums_make(&held->losses, trace, NULL);
+    find_running(held, trace);
     trace_close(trace);
 }
 
@@ -76,6 +97,14 @@ static void warn_about_losses(const struct held *held)
     }
 }
 
+static const char *stranger_text(const struct stranger_counts *counts)
+{
+    return !counts->elsewhere ? "ran as another user and could not join the session"
+           : !counts->of_other_users
+               ? "ran under another root or with another /dev/shm and could not join the session"
+               : "ran as another user, under another root or with another /dev/shm and could not join the session";
+}
+
 static void warn(const struct launch_result *r, const struct held *held)
 {
     const struct collector_stats *s = &r->stats;
@@ -85,6 +114,11 @@ static void warn(const struct launch_result *r, const struct held *held)
         command_say("opscope: %s could not be recorded (%s): %s",
                     format_things(&number, s->refused, "process"), collector_refusal_text(s->refused_reason),
                     loss_advice(TRACE_LOSS_UNRECORDED));
+    if (r->strangers.with_recorder)
+        command_say("opscope: %s %s: what %s did is not recorded "
+                    "(docs/troubleshooting.md, \"another user\")",
+                    format_things(&number, r->strangers.with_recorder, "process"),
+                    stranger_text(&r->strangers), r->strangers.with_recorder == 1 ? "it" : "they");
     if (s->broken_segments)
         command_say("opscope: %s of the session could not be read",
                     format_things(&number, s->broken_segments, "segment"));
@@ -99,6 +133,22 @@ static void warn(const struct launch_result *r, const struct held *held)
 static bool holds_nothing(const struct held *held)
 {
     return !held->zones && !held->others && !held->ops && !held->open_zones;
+}
+
+/* What is known of processes that may have called the library where nobody heard them. */
+static void explain_strangers(const struct launch_result *r, char *why, size_t size)
+{
+    const struct stranger_counts *counts = &r->strangers;
+    struct number_text number;
+    if (counts->of_other_users || counts->elsewhere)
+        snprintf(why, size, "no process that could join the session called the opscope library; %s %s",
+                 format_things(&number, counts->of_other_users + counts->elsewhere, "process"),
+                 stranger_text(counts));
+    else if (r->has_left_some)
+        snprintf(
+            why, size,
+            "no process called the opscope library before the command ended, and it left some running: opscope run "
+            "--wait-all records what these do, too");
 }
 
 /* Nothing came of it, and nothing was lost on the way: why? */
@@ -120,6 +170,7 @@ static void explain_nothing(const struct launch_result *r, const struct held *he
         if (r->has_trace)
             command_say("opscope: wrote %s, which holds no records", output);
     } else {
+        explain_strangers(r, why, sizeof why);
         run_python_why_nothing(command, why, sizeof why);
         command_say("opscope: %s%s (docs/troubleshooting.md, \"nothing was recorded\")", bytes_text(&line),
                     why);
@@ -160,6 +211,22 @@ static bool show_overview(const char *path)
     return is_shown;
 }
 
+/* Python's multiprocessing has a process that outlives the one that started it by a moment: no cause for worry. */
+static void add_running(struct bytes *line, const struct collector_stats *stats, const struct held *held)
+{
+    struct number_text processes, zones;
+    if (!stats->still_running)
+        return;
+    if (held->trackers && held->trackers == held->running)
+        bytes_append_text(line,
+                          "; Python's resource tracker, which ends after its program, was still running");
+    else
+        bytes_append_format(line, "; %s still running at the end",
+                            format_things(&processes, stats->still_running, "process"));
+    if (held->open_in_running)
+        bytes_append_format(line, ", inside %s", format_things(&zones, held->open_in_running, "zone"));
+}
+
 static void summarise(const struct launch_result *r, const struct held *held, char *const *command,
                       const char *output)
 {
@@ -174,9 +241,9 @@ static void summarise(const struct launch_result *r, const struct held *held, ch
         format_things(&threads, s->threads, "thread"),
         format_time(&elapsed, held->is_file ? held->length_ns : r->elapsed_ns),
         format_bytes(&size, r->size_bytes));
-    if (held->open_zones)
+    if (held->open_zones > held->open_in_running)
         bytes_append_format(&line, "; %s had not ended",
-                            format_things(&zones, held->open_zones, "more zone"));
+                            format_things(&zones, held->open_zones - held->open_in_running, "more zone"));
     if (s->short_zones)
         bytes_append_format(&line, "; %s left out", format_things(&zones, s->short_zones, "shorter one"));
     if (held->losses.old.events)
@@ -185,9 +252,7 @@ static void summarise(const struct launch_result *r, const struct held *held, ch
     if (held->is_file ? held->losses.paused_ns : s->paused_ns)
         bytes_append_format(&line, "; paused for %s",
                             format_time(&elapsed, held->is_file ? held->losses.paused_ns : s->paused_ns));
-    if (s->still_running)
-        bytes_append_format(&line, "; %s still running at the end",
-                            format_things(&processes, s->still_running, "process"));
+    add_running(&line, s, held);
     command_say("%s", bytes_text(&line));
     bytes_clear(&line);
     if (!held->zones && !held->open_zones && run_python_why_nothing(command, why, sizeof why)) {

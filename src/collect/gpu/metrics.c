@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "collect/gpu/metric.h"
-#include "collect/own_process.h"
+#include "collect/process/own_process.h"
 
 #define READY_NS UINT64_C(10000000000) /* a GPU that sleeps takes seconds to come up */
 #define STOP_NS UINT64_C(5000000000)   /* it needs 0.1 s, on a busy machine more */

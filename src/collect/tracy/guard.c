@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collect/own_process.h"
+#include "collect/process/own_process.h"
 #include "collect/tracy/hub.h"
 
 #define LOOK_MS 100

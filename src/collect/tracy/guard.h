@@ -18,7 +18,7 @@ struct tracy_guard {
     bool has_starter;
 };
 
-/* The guard is `opscope tracy-guard` (collect/own_process.h). */
+/* The guard is `opscope tracy-guard` (collect/process/own_process.h). */
 void tracy_guard_start(struct tracy_guard *guard, const char *session); /* both must stay where they are */
 /* From now on the clients are the guard's. */
 void tracy_guard_take_over(struct tracy_guard *guard);

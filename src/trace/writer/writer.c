@@ -148,8 +148,8 @@ int trace_writer_open(struct trace_writer **out, const char *path, const struct 
         status = file_create(w, partial, err);
     if (!status && w->max_size_bytes)
         flight_release_name(w);
-    if (!status)
-        status = file_begin_segment(w, 0, err);
+    if (!status && (status = file_begin_segment(w, 0, err)) != 0 && !is_discarded)
+        unlink(w->partial_path); /* not even its header */
     if (!status && definitions_init(w))
         status = error_set_errno(err, ENOMEM, "%s", path);
     free(partial);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes of opscope itself, beside `opscope run`. */
-#ifndef OPSCOPE_COLLECT_OWN_PROCESS_H
-#define OPSCOPE_COLLECT_OWN_PROCESS_H
+#ifndef OPSCOPE_COLLECT_PROCESS_OWN_PROCESS_H
+#define OPSCOPE_COLLECT_PROCESS_OWN_PROCESS_H
 
 #include <sys/types.h>
 

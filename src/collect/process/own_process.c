@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/own_process.h"
+#include "collect/process/own_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
