@@ -250,7 +250,8 @@ const struct command command_memory = {
         "allocations and releases, the bytes allocated in all, the most that were in use at once and when (peak at, "
         "since the start of the trace), and what was not released, in how many allocations. Below it, what was not "
         "released is added up by the innermost zone that was running on the thread when it was allocated, largest "
-        "first.\n\n"
+        "first; a zone of an allocator (malloc, calloc, ... in its name) stands for itself only where nothing called "
+        "it.\n\n"
         "Releases of what was allocated before the recording are counted and otherwise have no effect. With --since "
         "and --until, allocations and releases are those in the window, and not released means at its end. --process "
         "chooses processes and --name pools; a pool belongs to its whole process, so that --thread has no effect.",

@@ -187,6 +187,14 @@ async function phone() {
     return seen;
 }
 
-const result = { menus: await menus(), tables: await tables(), spoken: await spoken(), rest: await rest(), many: await many(), phone: await phone(), axe: await axe() };
+/** A trace of nothing: what it says, and no place for what is not there. */
+async function nothing() {
+    const page = await open("overview&t=3");
+    const seen = { text: await text(page, "#page"), drawer: await count(page, ".drawer"), sections: await texts(page, ".band h3"), facts: await texts(page, ".inspector dt") };
+    await page.close();
+    return seen;
+}
+
+const result = { menus: await menus(), tables: await tables(), spoken: await spoken(), rest: await rest(), many: await many(), phone: await phone(), nothing: await nothing(), axe: await axe() };
 await browser.close();
 console.log(JSON.stringify({ ...result, problems }));

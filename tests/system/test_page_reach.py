@@ -56,6 +56,7 @@ class Reach(views.UsedOnce, views.ViewCase):
             axe, self.__class__.without_axe = "-", str(skip)
         traces = [self.trace(*program(0), name="a.opscope"), self.trace(*program(1), name="b.opscope")]
         traces.append(self.trace(*crowd(), name="crowd.opscope"))
+        traces.append(self.trace(name="empty.opscope"))
         server = self.start([harness.OPSCOPE, "view", *traces])
         link = server.stdout.readline().decode().strip()
         driver = os.path.join(harness.SOURCE, "tests", "page", "reach.mjs")
@@ -124,6 +125,13 @@ class Reach(views.UsedOnce, views.ViewCase):
         phone = self.seen["phone"]
         self.assertIn("MainThread", phone["names"])
         self.assertEqual((phone["cut"], phone["plot"], phone["sentence"]), ([], 420, [True, True]))
+
+    def test_an_empty_trace_has_no_empty_places(self):
+        nothing = self.seen["nothing"]
+        self.assertIn("This trace has no zones and no ops", nothing["text"])
+        self.assertIn("nothing was recorded", nothing["text"])
+        self.assertEqual((nothing["drawer"], nothing["sections"]), (0, ["Where the time went", "What to do next"]))
+        self.assertNotIn("length", nothing["facts"])
 
     def test_nothing_complains(self):
         self.assertEqual(self.seen["problems"], [])

@@ -130,6 +130,13 @@ class Memory(ViewCase):
         rows = list(csv.DictReader(io.StringIO(self.show("memory", self.trace_of_memory(), "--leaks", "--csv"))))
         self.assertEqual([row["size_bytes"] for row in rows], ["60", "7", "1"])
 
+    def test_leaks_name_who_called_the_allocator(self):
+        trace = self.trace(("track", "main"), ("zone", 0, 0, 100, "load"), ("zone", 1, 10, 20, "iree_allocator_libc_calloc"),
+                           ("zone", 2, 11, 19, "Calloc_inner"), ("alloc", 15, 0x1000, 9, "-"), ("zone", 1, 30, 40, "allocate_weights"),
+                           ("alloc", 35, 0x2000, 5, "-"), ("zone", 0, 200, 210, "malloc"), ("alloc", 205, 0x3000, 1, "-"))
+        found = self.opscope_json("memory", trace)["leaks"]
+        self.assertEqual([(leak["zone"], leak["size_bytes"]) for leak in found], [("load", 9), ("allocate_weights", 5), ("malloc", 1)])
+
     def test_a_window_counts_inside_and_is_live_at_its_end(self):
         rows = {row["pool"]: row for row in self.rows("memory", self.trace_of_memory(), "--since", "25ns",
                                                       "--until", "39ns")}

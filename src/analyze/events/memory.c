@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/zonewalk.h"
+#include "base/count_of.h"
 
 struct summing {
     struct memory_stats *stats;
@@ -76,10 +77,26 @@ static int compare_owners(const void *left, const void *right)
     return (a->ns > b->ns) - (a->ns < b->ns);
 }
 
-/* Outer zones come first: the last one that is noted is the innermost. */
+#define KEY_ALLOCATOR 0x80000000u
+
+/* A zone around the allocation itself, such as "iree_allocator_libc_calloc": all memory comes from there, so it says
+ * less than who called it. */
+static bool is_allocator(const char *name)
+{
+    static const char *const words[] = {"malloc",    "calloc",   "realloc",
+                                        "allocator", "memalign", "operator new"};
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (strcasestr(name, words[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Outer zones come first: the last one that is noted is the innermost, but for an allocator's that somebody called. */
 static bool note_zone(void *context, const struct walked_zone *zone)
 {
     struct owning *o = context;
+    uint32_t name = zone->key & ~KEY_ALLOCATOR;
     size_t low = o->first[zone->track], last = o->first[zone->track + 1], high = last;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -88,8 +105,10 @@ static bool note_zone(void *context, const struct walked_zone *zone)
         else
             high = middle;
     }
-    for (; low < last && o->owners[low].ns <= zone->end_ns; low++)
-        o->owners[low].name = zone->key;
+    for (; low < last && o->owners[low].ns <= zone->end_ns; low++) {
+        if (!(zone->key & KEY_ALLOCATOR) || o->owners[low].name == TRACE_NONE)
+            o->owners[low].name = name;
+    }
     return true;
 }
 
@@ -101,7 +120,9 @@ static int find_zones(struct owning *o, size_t count, struct trace *trace, struc
     o->first = calloc(o->track_count + 2, sizeof *o->first);
     int result = keys && o->first ? 0 : error_no_memory(err, "zones of allocations");
     for (size_t i = 0; result == 0 && i < names; i++)
-        keys[i] = (uint32_t)i;
+        keys[i] =
+            (uint32_t)i |
+            (i + 1 < names && is_allocator(trace_get_name(trace, (uint32_t)i)->name) ? KEY_ALLOCATOR : 0);
     for (size_t i = 0, track = 0; result == 0 && track <= o->track_count; track++) {
         o->first[track] = i;
         while (i < count && o->owners[i].track == track)

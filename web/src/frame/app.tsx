@@ -39,7 +39,7 @@ function StageContent() {
 function Frame() {
     const panel = state.panel.value;
     const overview = panel === "overview";
-    const withDrawer = overview || panel === "timeline";
+    const withDrawer = (overview || panel === "timeline") && state.drawerTabs.value.length > 0;
     const folded = state.drawerFolded.value;
     const classes = [
         "frame", overview ? "" : "no-band", withDrawer ? (folded ? "drawer-folded" : "drawer-open") : "no-drawer",

@@ -16,7 +16,8 @@ import type { TraceInfo } from "../model/types";
 function Crumbs() {
     const crumbs = state.crumbs.value;
     const last = crumbs.length - 1;
-    const whole = `whole trace ${duration(state.trace.value?.duration_ns ?? 0)}`;
+    const length = state.trace.value?.duration_ns ?? 0;
+    const whole = length ? `whole trace ${duration(length)}` : "nothing was recorded";
     const live = state.liveWindow.value;
     if (live) return <span class="pill">{state.following.value ? "the last" : "when paused, the last"} {duration(live.to - live.from)}</span>;
     return (

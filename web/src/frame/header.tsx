@@ -36,7 +36,8 @@ function summary(info: TraceInfo): string {
     const words = info.host ? info.command.split(" ") : [];
     const command = words.map((word, index) => (index === 0 || word.startsWith("/") ? fileName(word) : word)).join(" ");
     const devices = info.tracks.filter((track) => track.kind === "device").length;
-    const parts = [safeText(command || (info.host ? info.program : "")), duration(info.duration_ns)];
+    const run = safeText(command || (info.host ? info.program : ""));
+    const parts = [run && `$ ${run}`, info.duration_ns ? duration(info.duration_ns) : ""];
     if (devices) parts.push(plural(devices, "device"));
     return parts.filter(Boolean).join(", ");
 }

@@ -18,7 +18,7 @@ export function TraceCard() {
         !!(info.command || info.program) && ["command", <span class="mono">{safeText(info.command || info.program)}</span>],
         !!info.host && ["host", safeText(info.host)],
         Number(info.start_unix_ns) > 0 && ["started", new Date(Number(info.start_unix_ns) / 1e6).toLocaleString()],
-        ["length", duration(info.duration_ns)],
+        info.duration_ns > 0 && ["length", duration(info.duration_ns)],
         ["processes", group(info.processes.length)],
         ["threads", group(threads)],
         ["zones", manyOf(info.zones, "zone")],
@@ -31,9 +31,9 @@ export function TraceCard() {
             <div class="between"><span class="tag">Trace</span><span class="t3">nothing is selected</span></div>
             <h2>{safeText(info.name)}</h2>
             <Part title="What was recorded"><Facts rows={facts} /></Part>
-            <Part title="The window" side="what the numbers are about">
+            {info.duration_ns > 0 && <Part title="The window" side="what the numbers are about">
                 <Facts rows={[["from", crumb ? safeText(crumb.label) : "whole trace"], ["length", duration(state.window_.value.to - state.window_.value.from)]]} />
-            </Part>
+            </Part>}
             {embedded && embedded.missing().length > 0 && (
                 <Part title="Not in this file" side="opscope view shows it">
                     {embedded.missing().map((text) => <p key={text} class="t2 next">{capital(text)}</p>)}

@@ -181,7 +181,7 @@ const COLUMNS: Column<model.DiffRow>[] = [
         order: (row) => Math.abs(model.ownChange(row)), cell: (row) => signed(model.ownChange(row)),
     },
     { id: "change_percent", label: "%", width: 72, narrowOut: true, value: (row) => row.change_percent, cell: (row) => signedPercent(row.change_percent) },
-    { id: "each", label: "per call", width: 76, narrowOut: true, title: "median change of one", value: (row) => row.each_change_percent, cell: (row) => signedPercent(row.each_change_percent) },
+    { id: "each", label: "per call", width: 92, narrowOut: true, title: "median change of one", value: (row) => row.each_change_percent, cell: (row) => signedPercent(row.each_change_percent) },
     { id: "noise", label: "noise", width: 92, narrowOut: true, title: "how likely noise alone makes such a change", value: (row) => row.p, cell: (row) => safeText(model.noiseText(row)) },
 ];
 

@@ -2,7 +2,7 @@
 // The band: an answer, a bar that adds up, what to change first, how close ops are to the hardware limit.
 import { signal } from "@preact/signals";
 import { devicesWithCores } from "../model/cores";
-import { duration, exactNs, partitionPercents, percent, plural } from "../model/format";
+import { duration, exactNs, manyOf, partitionPercents, percent, plural } from "../model/format";
 import * as state from "../model/state";
 import { capital, fileName, keepUnits, labelText, safeText, shortName } from "../model/text";
 import type { Overview, PartitionPart, TopZone } from "../model/types";
@@ -139,7 +139,7 @@ function TopRow({ row }: { row: TopZone }) {
             <i class={`swatch ${row.wait ? "waiting" : `c${names.colour(row.name)}`}`} />
             <span class="el" title={place}>{shortName(row.text)} <span class="t3 locations">{place}</span></span>
             <span>{duration(row.self)}</span>
-            <span class="r t2">{plural(row.count, "call")}</span>
+            <span class="r t2" title={plural(row.count, "call")}>{manyOf(row.count, "call")}</span>
         </button>
     );
 }
@@ -301,7 +301,7 @@ export function Band() {
     return (
         <div class={`band ${state.overview.dim.value ? "dim" : ""}`} data-region>
             <section aria-label="Where the time went">
-                <div class="between"><h3>Where the time went</h3><span class="t3">{safeText(`of the ${data.partition.basis}'s time`)}</span></div>
+                <div class="between"><h3>Where the time went</h3>{data.kind !== "empty" && <span class="t3">{safeText(`of the ${data.partition.basis}'s time`)}</span>}</div>
                 <Sentence data={data} />
                 <PartitionBar data={data} />
                 <Legend data={data} />
@@ -310,8 +310,7 @@ export function Band() {
                 <div class="between"><h3>{title}</h3><span class="t3">{unit}</span></div>
                 <AdviceList data={data} />
             </section>
-            <RightPanel data={data} />
-            <PerStep />
+            {data.kind !== "empty" && <><RightPanel data={data} /><PerStep /></>}
         </div>
     );
 }

@@ -2,6 +2,7 @@
 // Ruler, flags of signposts and frames, and the picture of the whole trace above them.
 import { clockBase, duration, tickLabel, tickStep } from "../model/format";
 import { flagText, pointText } from "../model/points";
+import { safeText } from "../model/text";
 import type { LossInfo, Point } from "../model/types";
 import type { Span } from "../model/url";
 import { mix, css } from "../model/colour";
@@ -47,10 +48,13 @@ export function drawRuler(context: CanvasRenderingContext2D, view: RulerView, di
     let left = 18;
     if (base) {
         context.textAlign = "left";
-        context.fillStyle = theme.css.tx2;
         const text = `${clockBase(base)} +`;
+        const size = view.fitter.width(context, text);
+        context.fillStyle = theme.css.panel; // the dimension line of a long selection ends before it
+        context.fillRect(0, 1, size + 12, RULER_HEIGHT - 2);
+        context.fillStyle = theme.css.tx2;
         context.fillText(text, 6, RULER_HEIGHT / 2);
-        left = view.fitter.width(context, text) + 40;
+        left = size + 40;
         context.textAlign = "center";
     }
     for (const time of times) {
@@ -74,6 +78,16 @@ function drawMark(context: CanvasRenderingContext2D, view: RulerView, mark: { ti
     context.lineTo(x + 4, RULER_HEIGHT - 8);
     context.lineTo(x, RULER_HEIGHT - 1);
     context.fill();
+    if (!mark.name) return;
+    const text = safeText(mark.name);
+    const size = view.fitter.width(context, text);
+    const left = x + size + 10 > view.width ? x - size - 6 : x + 6;
+    context.textAlign = "left";
+    context.fillStyle = view.theme.css.panel; // over the labels of the ticks
+    context.fillRect(left - 2, 2, size + 4, RULER_HEIGHT - 6);
+    context.fillStyle = view.theme.css.acc;
+    context.fillText(text, left, RULER_HEIGHT / 2);
+    context.textAlign = "center";
 }
 
 /** The selected span as a dimension line; returns the pixels that it needs for itself. */

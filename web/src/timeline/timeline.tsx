@@ -74,7 +74,7 @@ function TimelineOf() {
             <div class="map-row">
                 <div class="head" style={width}>
                     <span class="el">{headWidth.value < 160 ? "Trace" : "Whole trace"}</span>
-                    <span class="figure">{headWidth.value < 160 ? "" : duration(info?.duration_ns ?? 0)}</span>
+                    <span class="figure">{headWidth.value < 160 || !info?.duration_ns ? "" : duration(info.duration_ns)}</span>
                 </div>
                 <canvas ref={minimap} aria-hidden="true" />
             </div>
