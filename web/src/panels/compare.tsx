@@ -131,7 +131,7 @@ function TwoBars({ data }: { data: model.Comparison }) {
             <SideBar name="A" parts={parts} side="a" largest={largest} />
             <SideBar name="B" parts={parts} side="b" largest={largest} />
             <table class="small-table" aria-label="Parts of both">
-                <thead><tr><th class="text" /><th>A</th><th>B</th><th>difference</th></tr></thead>
+                <thead><tr><th class="text">part</th><th>A</th><th>B</th><th>difference</th></tr></thead>
                 <tbody>
                     {parts.filter((one) => one.a > 0 || one.b > 0).map((one) => (
                         <tr key={one.key}>
