@@ -17,6 +17,7 @@
 #include "import/ops_csv/model.h"
 #include "import/overhead_csv.h"
 #include "import/tenstorrent/cells.h"
+#include "import/tenstorrent/realtime_csv.h"
 #include "import/tenstorrent/tenstorrent.h"
 #include "import/tenstorrent/reported/growing.h"
 #include "import/tenstorrent/trace.h"
@@ -47,7 +48,8 @@ static bool is_logs(const struct beginning *file)
 
 static bool is_ops_csv(const struct beginning *file)
 {
-    return memmem(file->data, file->length, "OP CODE", 7) ||
+    return tt_realtime_is_one(slice_from(file->data, file->length)) ||
+           memmem(file->data, file->length, "OP CODE", 7) ||
            memmem(file->data, file->length, "GLOBAL CALL COUNT", 17);
 }
 
@@ -114,18 +116,24 @@ static const struct {
 };
 #define KINDS COUNT_OF(kinds)
 
+static void read_beginning(struct beginning *file, const char *path)
+{
+    *file = (struct beginning){.path = path};
+    FILE *stream = strcmp(path, "-") == 0 ? NULL : open_regular_stream(path, NULL);
+    if (stream) {
+        file->is_readable = true;
+        file->length = fread(file->data, 1, sizeof file->data, stream);
+        fclose(stream);
+    }
+}
+
 enum import_kind import_guess(const char *path)
 {
-    struct beginning file = {.path = path};
+    struct beginning file;
     size_t i = 0;
     if (strcmp(path, "-") == 0)
         return IMPORT_UNKNOWN;
-    FILE *stream = open_regular_stream(path, NULL);
-    if (stream) {
-        file.is_readable = true;
-        file.length = fread(file.data, 1, sizeof file.data, stream);
-        fclose(stream);
-    }
+    read_beginning(&file, path);
     while (i < KINDS && !kinds[i].is_it(&file))
         i++;
     return i < KINDS ? kinds[i].kind : IMPORT_UNKNOWN;
@@ -169,6 +177,15 @@ int import_refuse_timeline(const char *path, struct error *err)
                      path, path);
 }
 
+/* A table of ops, as one of the vendor's tools writes it. */
+static int open_table(struct op_rows **rows, const char *path, struct error *err)
+{
+    struct beginning file;
+    read_beginning(&file, path);
+    return tt_realtime_is_one(slice_from(file.data, file.length)) ? tt_realtime_open(rows, path, err)
+                                                                  : ops_csv_open(rows, path, err);
+}
+
 int import_rows_open(struct op_rows **rows, const char *path, const struct import_options *options,
                      struct error *err)
 {
@@ -184,7 +201,7 @@ int import_rows_open(struct op_rows **rows, const char *path, const struct impor
            : kind == IMPORT_TIMELINE_CSV ? import_refuse_timeline(path, err)
            : kind == IMPORT_TRACE        ? tt_trace_rows_open(rows, trace, path, err)
            : kind == IMPORT_LOGS         ? tt_rows_open(rows, path, options, err)
-                                         : ops_csv_open(rows, path, err);
+                                         : open_table(rows, path, err);
 }
 
 int op_rows_open(struct op_rows **rows, const char *path, struct error *err)

@@ -235,7 +235,7 @@ int tt_import(const char *path, const char *output, const struct import_options 
     *counts = (struct import_counts){0};
     if (!tt_is_source(path)) {
         struct op_rows *rows;
-        int status = ops_csv_open(&rows, path, err);
+        int status = op_rows_open(&rows, path, err);
         return status ? status : tt_import_rows(rows, output, counts, err);
     }
     tt_model_init(&model);
