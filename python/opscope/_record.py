@@ -240,7 +240,7 @@ def begin(native, path, options):
         _devices.attach(devices)
         _start.native = native
         _start.configure(words)
-        _start.watch_torch(PACKAGE, words, lambda text: sys.stderr.write("opscope: %s\n" % text))
+        _start.watch_modules(PACKAGE, words, lambda text: sys.stderr.write("opscope: %s\n" % text))
     except BaseException:
         finish(native, recording)
         raise

@@ -33,6 +33,8 @@ OPTIONS = (
     ("start-signpost", "", "NAME", "", "Record Python calls from the program's signpost NAME on."),
     ("stop-signpost", "", "NAME", "", "And until that one. Outside, the hook is not installed and costs nothing."),
     ("no-torch", "", "", "", "Leave the ops of PyTorch out. Otherwise each is recorded, with its tensors."),
+    ("no-ttnn", "", "", "", "Leave what tt-metal's real-time profiler tells of its devices out. Otherwise each program is "
+     "recorded as it runs."),
     ("torch-modules", "", "", "", "Record which module each op of PyTorch is in. Not with torch.compile."),
     ("profile", "", "", "PROFILE", ""),  # for tests: up to 3.11, the profile function instead of frame evaluation
 )  # fmt: skip
@@ -122,21 +124,21 @@ def watch_greenlets():
         sys.meta_path.insert(0, finder)
 
 
-class TorchFinder:
-    """First in sys.meta_path: has the ops of PyTorch observed as soon as that is imported."""
+class ModuleFinder:
+    """First in sys.meta_path: has what a module runs on devices observed as soon as that is imported."""
 
-    def __init__(self, package):
-        self.package = package
+    def __init__(self, package, name, observer):
+        self.package, self.name, self.observer = package, name, observer
 
     def find_spec(self, name, path=None, target=None):
-        if name == "torch" and self in sys.meta_path:
+        if name == self.name and self in sys.meta_path:
             sys.meta_path.remove(self)
-            return when_executed(find_elsewhere(self, name, path), lambda torch: observe_torch(self.package, torch))
+            return when_executed(find_elsewhere(self, name, path), lambda module: self.observe(module))
         return None
 
-
-def observe_torch(package, torch, say=None):
-    load_module("_torch", package).observe(torch, words(), say or note)
+    def observe(self, module, say=None):
+        load_module("_torch", self.package)  # the others use what it knows of libraries
+        load_module(self.observer, self.package).observe(module, words(), say or note)
 
 
 def load_module(name, package):
@@ -150,15 +152,21 @@ def load_module(name, package):
     return sys.modules[whole]
 
 
-def watch_torch(package, wanted, say=None):
-    if "no-torch" in wanted:
-        return
-    if "torch" in sys.modules:
-        observe_torch(package, sys.modules["torch"], say)
-    elif not any(isinstance(finder, TorchFinder) for finder in sys.meta_path):
-        finder = TorchFinder(package)
+# A module, who observes it, and the word that leaves it out.
+OBSERVED = (("torch", "_torch", "no-torch"), ("ttnn", "_realtime", "no-ttnn"))
+
+
+def watch_modules(package, wanted, say=None):
+    known = [finder.name for finder in sys.meta_path if isinstance(finder, ModuleFinder)]
+    for name, observer, without in OBSERVED:
+        finder = ModuleFinder(package, name, observer)
+        if without in wanted or name in known:
+            continue
+        if name in sys.modules:
+            finder.observe(sys.modules[name], say)
+            continue
         if native is not None:
-            finder.find_spec = native.find_spec_for(("torch",), finder.find_spec)
+            finder.find_spec = native.find_spec_for((name,), finder.find_spec)
         sys.meta_path.insert(0, finder)
 
 
@@ -267,7 +275,7 @@ def start(package):
     sys.meta_path.append(last)
     sys.meta_path.insert(0, first)
     if "off" in wanted:
-        watch_torch(package, wanted)
+        watch_modules(package, wanted)
         return
     try:
         native = load_native(package)
@@ -279,12 +287,12 @@ def start(package):
         return
     if native is None:
         note("Python calls are not recorded: " + why_no_native())
-        watch_torch(package, wanted)
+        watch_modules(package, wanted)
         return
     # No frames of ours in the program's own tracing (coverage, pdb): only the names in question get to the Python code.
     last.find_spec = native.find_spec_for(("opscope", "tracy"), last.find_spec)
     first.find_spec = native.find_spec_for(("pytest", "_pytest"), first.find_spec)
     configure(wanted)
-    watch_torch(package, wanted)
+    watch_modules(package, wanted)
     if not is_partial and start_signpost is None:
         native.start(flags)
