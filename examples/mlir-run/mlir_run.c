@@ -430,8 +430,11 @@ int main(int argc, char **argv)
     static struct model model;
     const char *profile = NULL;
     long runs = 1;
-    if (argc < 2) {
-        puts("usage: mlir-run MODEL.mlir [--runs N] [--profile FILE]");
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        puts(
+            "usage: mlir-run MODEL.mlir [--runs N] [--profile FILE]\n\n"
+            "Executes a small TOSA model op by op on this CPU, N times, and writes how long each op took to FILE,\n"
+            "as the profile of a runtime: a simulation, not cycle accurate.");
         return 0;
     }
     model.path = argv[1];

@@ -62,7 +62,9 @@ struct machine {
 struct machine_set {
     struct machine *machines;
     size_t count, capacity;
-    size_t newest; /* that machine_add put there */
+    size_t newest;     /* that machine_add put there */
+    size_t left_out;   /* files of the user's folders that cannot be used */
+    char why_not[512]; /* of the first: "FILE: ..." */
 };
 
 /* The files of machines/, put into the program when it was built. */

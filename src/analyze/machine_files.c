@@ -174,21 +174,29 @@ static bool is_machine_file(const char *name)
     return length > 5 && strcmp(name + length - 5, ".json") == 0;
 }
 
-/* Every .json of a folder, by name; a folder that is not there is none. */
-static int read_folder(struct machine_set *set, const char *folder, struct error *err)
+/* Every .json of a folder, by name; a folder that is not there is none. What lies there and is no machine file is left
+ * out: nobody asked for it. */
+static void read_folder(struct machine_set *set, const char *folder)
 {
     struct dirent **entries = NULL;
-    int status = 0, count = scandir(folder, &entries, NULL, alphasort);
+    int count = scandir(folder, &entries, NULL, alphasort);
     for (int i = 0; i < count; i++) {
-        if (is_machine_file(entries[i]->d_name) && !status) {
-            char path[4200];
-            snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-            status = read_file(set, path, err);
-        }
+        struct error err = {0};
+        char path[4200];
+        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        if (is_machine_file(entries[i]->d_name) && read_file(set, path, &err) != 0 && !set->left_out++)
+            snprintf(set->why_not, sizeof set->why_not, "%s", err.message);
         free(entries[i]);
     }
     free(entries);
-    return status;
+}
+
+void machine_files_append_left_out(const struct machine_set *set, struct bytes *out)
+{
+    if (set->left_out)
+        bytes_append_format(out, "%zu file%s in the folder of machines %s no machine file%s, left out: %s",
+                            set->left_out, set->left_out == 1 ? "" : "s", set->left_out == 1 ? "is" : "are",
+                            set->left_out == 1 ? "" : "s", set->why_not);
 }
 
 bool machine_file_is_path(const char *named)
@@ -206,13 +214,13 @@ int machine_files_read(struct machine_set *set, const char *named, struct error 
                                      machine_builtin_files[i].length, err);
     if (!status && config && *config) {
         snprintf(folder, sizeof folder, "%s/opscope/machines", config);
-        status = read_folder(set, folder, err);
+        read_folder(set, folder);
     } else if (!status && home && *home) {
         snprintf(folder, sizeof folder, "%s/.config/opscope/machines", home);
-        status = read_folder(set, folder, err);
+        read_folder(set, folder);
     }
     if (!status && own && *own)
-        status = read_folder(set, own, err);
+        read_folder(set, own);
     if (!status && named && machine_file_is_path(named))
         status = read_file(set, named, err);
     return status;

@@ -7,10 +7,13 @@
 #define OPSCOPE_ANALYZE_MACHINE_FILES_H
 
 #include "analyze/machine.h"
+#include "base/bytes.h"
 #include "base/error.h"
 
 /* `named` may be NULL, a machine's name, or the path of a file, which is then the set's newest. */
 int machine_files_read(struct machine_set *set, const char *named, struct error *err);
+/* Which files of the user's folders cannot be used, and why, as a sentence for people; nothing where all can. */
+void machine_files_append_left_out(const struct machine_set *set, struct bytes *out);
 
 /* One file's text; `path` is for messages and is kept as where it comes from. */
 int machine_files_parse(struct machine_set *set, const char *path, const char *text, size_t length,

@@ -73,10 +73,11 @@ static int write_layers(const struct estimate *estimate, const char *path, struc
 }
 
 static int write_annotated(const struct estimate *estimate, const struct estimate_command *options,
-                           enum estimate_step step, const char *path, struct error *err)
+                           enum estimate_step step, bool has_places, const char *path, struct error *err)
 {
     struct bytes text = {0};
-    int status = estimate_annotate(estimate, step, options->as_compiler, &text, err);
+    const struct estimate_annotating how = {step, options->as_compiler, has_places};
+    int status = estimate_annotate(estimate, &how, &text, err);
     if (status == 0)
         status = output_write_text(path, &text, err);
     bytes_free(&text);
@@ -97,29 +98,16 @@ static int fill_trace(const void *context, const char *file, struct error *err)
 struct phase {
     const char *name;
     enum estimate_step step;
-    bool is_input; /* the text as it was read */
 };
 
 /* The names of the compiler's own phases where there are such, which `opscope annotate` knows. */
 static const struct phase scheduled_phases[] = {
-    {"1.input", 0, true}, {"10.executable-targets", ESTIMATE_SCHEDULED, false}, {0}};
-static const struct phase analytic_phases[] = {{"1.input", 0, true},
-                                               {"2.costed", ESTIMATE_COSTED, false},
-                                               {"3.tiled", ESTIMATE_TILED, false},
-                                               {"4.scheduled", ESTIMATE_SCHEDULED, false},
+    {"1.input", ESTIMATE_READ}, {"10.executable-targets", ESTIMATE_SCHEDULED}, {0}};
+static const struct phase analytic_phases[] = {{"1.input", ESTIMATE_READ},
+                                               {"2.costed", ESTIMATE_COSTED},
+                                               {"3.tiled", ESTIMATE_TILED},
+                                               {"4.scheduled", ESTIMATE_SCHEDULED},
                                                {0}};
-
-static int write_phase(const struct estimate *estimate, const struct estimate_command *options,
-                       const struct phase *phase, const char *path, struct error *err)
-{
-    struct bytes input = {0};
-    if (!phase->is_input)
-        return write_annotated(estimate, options, phase->step, path, err);
-    bytes_append(&input, estimate->mlir->text, estimate->mlir->length);
-    int status = output_write_text(path, &input, err);
-    bytes_free(&input);
-    return status;
-}
 
 static int write_phases(const struct estimate *estimate, const struct estimate_command *options,
                         const char *source, struct error *err)
@@ -136,7 +124,7 @@ static int write_phases(const struct estimate *estimate, const struct estimate_c
             return error_no_memory(err, options->phases);
         status = output_path_check(path, &source, 1, NULL, err);
         if (status == 0)
-            status = write_phase(estimate, options, phase, path, err);
+            status = write_annotated(estimate, options, phase->step, true, path, err);
         free(path);
     }
     return status;
@@ -153,7 +141,7 @@ static int write_files(const struct estimate *estimate, const struct estimate_co
     if (!status && options->layers)
         status = write_layers(estimate, options->layers, err);
     if (!status && options->annotated)
-        status = write_annotated(estimate, options, ESTIMATE_SCHEDULED, options->annotated, err);
+        status = write_annotated(estimate, options, ESTIMATE_SCHEDULED, false, options->annotated, err);
     if (!status && options->phases)
         status = write_phases(estimate, options, source, err);
     if (!status && options->html)

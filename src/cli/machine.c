@@ -179,6 +179,11 @@ static int run(const struct command *command, int argc, char **argv)
         machine_set_free(&set);
         return command_fail(command, &err);
     }
+    struct bytes left_out = {0};
+    machine_files_append_left_out(&set, &left_out);
+    if (left_out.length)
+        command_say("opscope machine: warning: %s", bytes_text(&left_out));
+    bytes_free(&left_out);
     if (is_show) {
         const char *name = line.values[1];
         machine =

@@ -41,7 +41,8 @@ int load_target(struct machine_set *machines, const char *name, const struct mac
     *machine = machine_file_is_path(name) ? &machines->machines[machines->newest]
                                           : machine_find(machines, name, strlen(name));
     if (!*machine)
-        return error_set(err, EINVAL, "there is no machine '%s' (opscope machine list)", name);
+        return error_set(err, EINVAL, "there is no machine '%s' (opscope machine list)%s%s", name,
+                         machines->left_out ? "; left out: " : "", machines->why_not);
     return (*machine)->estimate.kind == ESTIMATE_NO_TARGET
                ? error_set(err, EINVAL, "the machine '%s' has no section \"estimate\": it cannot be a target",
                            name)
@@ -202,21 +203,39 @@ static void annotate_op(const struct timeline_op *op, enum estimate_step step, s
     mlir_edit_attributes(edits, op->source, attributes, count);
 }
 
-int estimate_annotate(const struct estimate *estimate, enum estimate_step step, bool is_exact,
+static void add_places(const struct estimate *estimate, struct mlir_edits *edits)
+{
+    struct mlir_lines lines = {0};
+    const struct timeline *timeline = &estimate->timeline;
+    struct map done = {0};
+    for (size_t i = 0; i < timeline->place_count; i++) {
+        uint32_t op = timeline->places[i];
+        if (op >= estimate->mlir->op_count || map_get(&done, op) != MAP_NONE)
+            continue;
+        edits->failed |= !map_put(&done, op, 1);
+        mlir_edit_place(edits, &lines, op);
+    }
+    mlir_lines_free(&lines);
+    map_free(&done);
+}
+
+int estimate_annotate(const struct estimate *estimate, const struct estimate_annotating *how,
                       struct bytes *out, struct error *err)
 {
     const struct timeline *timeline = &estimate->timeline;
     struct mlir_edits edits = {.mlir = estimate->mlir};
     struct map done = {0};
-    if (!timeline->is_analytic)
-        return torq_annotate(estimate->mlir, timeline, !is_exact, out, err);
-    for (size_t i = 0; i < timeline->op_count; i++) {
+    if (!timeline->is_analytic && how->step != ESTIMATE_READ)
+        return torq_annotate(estimate->mlir, timeline, !how->is_exact, out, err);
+    for (size_t i = 0; i < timeline->op_count && how->step != ESTIMATE_READ; i++) {
         uint32_t source = timeline->ops[i].source;
         if (source >= estimate->mlir->op_count || map_get(&done, source) != MAP_NONE)
             continue;
         edits.failed |= !map_put(&done, source, 1);
-        annotate_op(&timeline->ops[i], step, &edits);
+        annotate_op(&timeline->ops[i], how->step, &edits);
     }
+    if (how->has_places && timeline->is_analytic)
+        add_places(estimate, &edits);
     int status = mlir_edits_append(&edits, out, err);
     mlir_edits_free(&edits);
     map_free(&done);

@@ -35,8 +35,13 @@ int load_target(struct machine_set *machines, const char *name, const struct mac
 int load_estimate(struct estimate *estimate, const struct estimate_request *request, struct error *err);
 /* The IR with the estimate in it: of a schedule what the compiler's pass writes (`is_exact`: nothing else), of other
  * models attributes of ours on the ops that stand for a group, as far as `step` goes. */
-enum estimate_step { ESTIMATE_COSTED, ESTIMATE_TILED, ESTIMATE_SCHEDULED };
-int estimate_annotate(const struct estimate *estimate, enum estimate_step step, bool is_exact,
+enum estimate_step { ESTIMATE_READ, ESTIMATE_COSTED, ESTIMATE_TILED, ESTIMATE_SCHEDULED };
+struct estimate_annotating {
+    enum estimate_step step;
+    bool is_exact;   /* of scheduled IR: what the compiler's own pass writes and no more */
+    bool has_places; /* ops that do not say where they stand in the source say so */
+};
+int estimate_annotate(const struct estimate *estimate, const struct estimate_annotating *how,
                       struct bytes *out, struct error *err);
 /* How far it can be trusted, in a sentence. */
 const char *estimate_caveat(const struct estimate *estimate);

@@ -268,6 +268,23 @@ class MlirRun(harness.TestCase):
                   for y in range(8) for x in range(8) for c in range(16)]
         return [sum(pooled[k] * weights[k * 10 + n] for k in range(1024)) + offset[n] for n in range(10)]
 
+    def test_each_phase_of_an_estimate_joins_the_run(self):
+        self.opscope_json("estimate", "model.mlir", "--target", "cpu", "--dump-compilation-phases-to", "phases")
+        self.assert_status(self.run_command([self.program, "model.mlir", "--runs", "2", "--profile", "run.csv"]))
+        wanted = self.opscope_json("annotate", "model.mlir", "run.csv", "out.csv")["rows"]
+        self.assertEqual([row["runs"] for row in wanted], [2, 2, 2])
+        phases = sorted(os.listdir(self.path("phases")))
+        self.assertEqual(len(phases), 4)
+        for phase in phases:
+            rows = self.opscope_json("annotate", os.path.join("phases", phase), "run.csv", "out.csv")["rows"]
+            self.assertEqual(rows, wanted, phase)
+
+    def test_help(self):
+        done = self.run_command([self.program, "--help"])
+        self.assert_status(done)
+        self.assertTrue(done.stdout.startswith("usage: mlir-run MODEL.mlir"))
+        self.assertEqual(done.stderr, "")
+
     def test_from_the_estimate_to_the_comparison(self):
         estimate = self.opscope_json("estimate", "model.mlir", "--target", "cpu")
         self.assertEqual([row["op"] for row in estimate["rows"]], ["tosa.conv2d", "tosa.max_pool2d", "tosa.matmul"])

@@ -104,6 +104,26 @@ class Measure(harness.TestCase):
                 self.assert_status(report)
                 self.assertIn("Performance report: of the user", report.stdout)
 
+    def test_a_file_that_is_no_machine_is_left_out(self):
+        """Of a folder; one that is asked for is an error."""
+        folder = self.path("machines")
+        os.mkdir(folder)
+        stray = os.path.join(folder, "notes.json")
+        with open(stray, "w", encoding="utf-8") as file:
+            file.write('{"some": "notes"}\n')
+        env = {"OPSCOPE_MACHINES": folder}
+        listed = self.opscope("machine", "list", "--json", env=env)
+        self.assert_status(listed)
+        self.assertIn(f"1 file in the folder of machines is no machine file, left out: {stray}: 'name' is missing", listed.stderr)
+        self.assertIn("h200", [row["name"] for row in listed.json()["rows"]])
+        trace = self.path("t.opscope")
+        self.assert_status(self.opscope("run", "-q", "-o", trace, "--", harness.program("op_machine"), "wormhole"))
+        report = self.opscope("report", trace, env=env)
+        self.assert_status(report)
+        self.assertIn("Wormhole", report.stdout)
+        self.assertIn("left out: " + stray, report.stderr)
+        self.assert_status(self.opscope("report", trace, "--machine", stray), 2)
+
     def test_names_are_not_cut(self):
         name = 64 * "x"
         done = self.opscope("machine", "measure", "--time", "5ms", "--name", name)

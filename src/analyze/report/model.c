@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/machine_files.h"
 #include "analyze/report/internal.h"
 #include "ops/finish.h"
 #include "ops/known_figures.h"
@@ -56,6 +57,12 @@ static const struct machine *find_machine(struct perf *perf, struct error *err)
     const struct machine_set *machines = perf->options.machines;
     const char *asked = perf->options.machine, *recorded = find_architecture(perf);
     const struct machine *machine;
+    if (machines && machines->left_out) {
+        struct bytes *text = &perf->scratch;
+        bytes_clear(text);
+        machine_files_append_left_out(machines, text);
+        perf_note(perf, PERF_NOTE_WARN, NULL, "%s", bytes_text(text));
+    }
     if (asked) {
         machine = machine_find(machines, asked, strlen(asked));
         if (!machine)

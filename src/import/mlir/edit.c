@@ -89,6 +89,35 @@ static size_t dictionary_place(const struct mlir *mlir, uint32_t op)
     return trimmed_end(mlir, begin, end);
 }
 
+/* What follows in a comment's line is part of it. */
+static bool ends_in_comment(const struct mlir *mlir, size_t begin, size_t end)
+{
+    size_t line = end;
+    while (line > begin && mlir->text[line - 1] != '\n')
+        line--;
+    return slice_after(slice_from(mlir->text + line, end - line), "//").data != NULL;
+}
+
+void mlir_edit_place(struct mlir_edits *edits, struct mlir_lines *lines, uint32_t op)
+{
+    static const char before[] = " loc(";
+    const struct mlir *mlir = edits->mlir;
+    const struct mlir_op *o = &mlir->ops[op];
+    size_t end = trimmed_end(mlir, o->begin, o->end), skip = sizeof before - 1;
+    bool is_unknown = slice_is(slice_from(mlir->text + o->location.begin, o->location.length), "unknown");
+    struct bytes text = {0};
+    bytes_append_text(&text, before);
+    bool has_place = (!o->location.length || is_unknown) && mlir_append_own_place(mlir, lines, op, &text);
+    if (has_place && is_unknown) {
+        add(edits, o->location.begin, o->location.length, bytes_text(&text) + skip, text.length - skip);
+    } else if (has_place && !ends_in_comment(mlir, o->begin, end)) {
+        bytes_append_text(&text, ")");
+        add(edits, (uint32_t)end, 0, bytes_text(&text), text.length);
+    }
+    edits->failed |= text.failed || lines->failed;
+    bytes_free(&text);
+}
+
 static bool is_quoted(const struct mlir *mlir, const struct mlir_attribute *attribute)
 {
     return attribute->key.begin && mlir->text[attribute->key.begin - 1] == '"';

@@ -36,6 +36,9 @@ struct mlir_new_attribute {
 };
 void mlir_edit_attributes(struct mlir_edits *edits, uint32_t op, const struct mlir_new_attribute *attributes,
                           size_t count);
+/* Says behind an op where it stands now, loc("model.mlir":8:10): readers of the new text would take the place there.
+ * Nothing where it says a place itself, or has none. */
+void mlir_edit_place(struct mlir_edits *edits, struct mlir_lines *lines, uint32_t op);
 /* The whole text with all edits. */
 int mlir_edits_append(struct mlir_edits *edits, struct bytes *out, struct error *err);
 
