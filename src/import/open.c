@@ -17,7 +17,7 @@
 #include "import/ops_csv/model.h"
 #include "import/overhead_csv.h"
 #include "import/tenstorrent/cells.h"
-#include "import/tenstorrent/realtime_csv.h"
+#include "import/tenstorrent/realtime/csv.h"
 #include "import/tenstorrent/tenstorrent.h"
 #include "import/tenstorrent/reported/growing.h"
 #include "import/tenstorrent/trace.h"

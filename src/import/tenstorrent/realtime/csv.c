@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/tenstorrent/realtime_csv.h"
+#include "import/tenstorrent/realtime/csv.h"
 
 #include <errno.h>
 #include <inttypes.h>
