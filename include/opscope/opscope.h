@@ -241,6 +241,8 @@ OPSCOPE_API void opscope_device_run_(const struct opscope_run *run);
 OPSCOPE_API void opscope_device_track_name_(uint32_t track, const char *name);
 OPSCOPE_API void opscope_device_sync_(uint32_t device, uint64_t host_time, uint64_t device_ticks,
                                       uint64_t uncertainty_ns);
+OPSCOPE_API void opscope_device_lost_(uint32_t device, uint64_t count, uint64_t start_ticks,
+                                      uint64_t end_ticks);
 OPSCOPE_API const char *opscope_recorder_version(void);
 /* For adapters of device runtimes (docs/internals/cuda.md): the id of a name in what the collector reads, an op of that
  * name, and the path of a file of this process that the collector takes over when the process has ended; 0 or an
@@ -483,6 +485,13 @@ static inline void opscope_device_sync(uint32_t device, uint64_t host_time, uint
 {
     OPSCOPE_IF_SESSION_(opscope_device_sync_(device, host_time, device_ticks, uncertainty_ns));
 }
+/* So many events of a device (or of one of its tracks) were lost before they could be read: its buffer was full.
+ * Between two times of its clock; both 0: it is not known when. They are shown with all else that the trace lacks. */
+static inline void opscope_device_lost(uint32_t device, uint64_t count, uint64_t start_ticks,
+                                       uint64_t end_ticks)
+{
+    OPSCOPE_IF_SESSION_(opscope_device_lost_(device, count, start_ticks, end_ticks));
+}
 
 #else /* OPSCOPE_DISABLE: the same names, which do nothing */
 
@@ -542,6 +551,8 @@ OPSCOPE_NOTHING_(void opscope_device_zone(uint32_t track, const char *name, uint
 OPSCOPE_NOTHING_(void opscope_device_run(const struct opscope_run *run))
 OPSCOPE_NOTHING_(void opscope_device_sync(uint32_t device, uint64_t host_time, uint64_t device_ticks,
                                           uint64_t uncertainty_ns))
+OPSCOPE_NOTHING_(void opscope_device_lost(uint32_t device, uint64_t count, uint64_t start_ticks,
+                                          uint64_t end_ticks))
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif

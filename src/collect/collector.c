@@ -199,6 +199,30 @@ void collector_set_more_open_zones(struct collector *c, trace_open_zones_fn list
 
 /* --- draining --- */
 
+/* A lost zone costs its thread 2 ns at the very least. */
+#define LEAST_LOSS_NS 2u
+
+void collector_doubt(const struct collector *c, struct trace_loss *loss)
+{
+    uint64_t now = clock_raw_ns(), since = c->folder->control.start_raw_ns;
+    long processors = sysconf(_SC_NPROCESSORS_CONF);
+    if (now < since) /* recover, after a start of the machine */
+        since = 0;
+    uint64_t most = (now - since) / LEAST_LOSS_NS * (uint64_t)(processors > 0 ? processors : 1);
+    if (loss->zones <= most && loss->records <= most)
+        return;
+    loss->reason = TRACE_LOSS_DAMAGED;
+    loss->zones = loss->records = 0;
+}
+
+void collector_lose(struct collector *c, struct trace_loss loss)
+{
+    collector_doubt(c, &loss);
+    trace_writer_loss(c->writer, &loss);
+    c->stats.lost_zones += loss.zones;
+    c->stats.lost_records += loss.records;
+}
+
 /* Chunks before this one are missing: lost with a damaged segment, or when there was no track for this thread.
  * zones_before says how many zones. */
 static void note_gap(struct source *s, struct track *t, const struct chunk_descriptor *d)
@@ -213,8 +237,7 @@ static void note_gap(struct source *s, struct track *t, const struct chunk_descr
                               .from_ns = t->last_ns,
                               .to_ns = collector_ns(s->collector, d->base_ticks),
                               .zones = missing};
-    trace_writer_loss(s->collector->writer, &loss);
-    s->collector->stats.lost_zones += missing;
+    collector_lose(s->collector, loss);
     t->zones_begun = d->zones_before;
     t->next_sequence = d->sequence;
 }
@@ -339,9 +362,7 @@ static void note_process_loss(struct source *s, uint32_t slot)
         return;
     known->lost_zones = p.lost_zones;
     known->lost_records = p.lost_records;
-    trace_writer_loss(s->collector->writer, &loss);
-    s->collector->stats.lost_zones += loss.zones;
-    s->collector->stats.lost_records += loss.records;
+    collector_lose(s->collector, loss);
 }
 
 static void process_died(struct source *s, uint32_t slot)
@@ -434,9 +455,7 @@ static void note_unplaced_losses(struct source *s, uint64_t now)
     session_segment_unplaced_losses(s->segment, &loss.zones, &loss.records);
     if (!loss.zones && !loss.records)
         return;
-    trace_writer_loss(s->collector->writer, &loss);
-    s->collector->stats.lost_zones += loss.zones;
-    s->collector->stats.lost_records += loss.records;
+    collector_lose(s->collector, loss);
 }
 
 /* Everything of a segment whose writers are gone (or whose time is up): takes it all, ends its tracks. */

@@ -10,6 +10,7 @@
 
 #define SORT_WINDOW_NS UINT64_C(256000000)
 #define PARENT_LEVELS 16u
+#define FAR_AHEAD_NS 60e9 /* no device says now what was lost later than this */
 
 /* Puts the definition's text into the scratch buffer, with three NULs after it: a second or a third text that is not
  * there reads as empty. */
@@ -76,8 +77,10 @@ static struct device *find_device(struct source *s, uint32_t definition)
     uint32_t process = source_process_id(s, SESSION_OWNER_ROW(name.owner));
     struct trace_clock clock = {
         .id = TRACE_NONE, .is_device = true, .ticks_per_second = ticks_per_second, .name = text};
-    struct device device = {
-        .definition = definition, .number = number, .clock = trace_writer_clock(w, &clock)};
+    struct device device = {.definition = definition,
+                            .number = number,
+                            .clock = trace_writer_clock(w, &clock),
+                            .ns_per_tick = 1e9 / ticks_per_second};
     struct trace_track track = {.id = TRACE_NONE,
                                 .process = process,
                                 .parent = TRACE_NONE,
@@ -186,6 +189,44 @@ void device_sync(struct source *s, uint32_t definition, uint64_t host_ns, uint64
     struct trace_clock_point point = {
         .clock = device->clock, .ticks = device_ticks, .host_ns = host_ns, .uncertainty_ns = uncertainty_ns};
     trace_writer_clock_point(s->collector->writer, &point);
+    device->synced_ns = host_ns;
+    device->synced_ticks = device_ticks;
+}
+
+/* By the nominal rate, from the last point: it says when events are missing, not how long something took. */
+static uint64_t host_time(const struct device *device, uint64_t ticks, uint64_t now_ns)
+{
+    double apart = (double)(int64_t)(ticks - device->synced_ticks) * device->ns_per_tick;
+    double ns = (double)device->synced_ns + apart;
+    if (!device->synced_ns || !(ns > 0) || ns > (double)now_ns + FAR_AHEAD_NS)
+        return now_ns;
+    return (uint64_t)ns;
+}
+
+static struct device *device_of_track(struct source *s, uint32_t definition)
+{
+    struct segment_name name;
+    return read_definition(s, definition, NAME_DEVICE_TRACK, &name) ? find_device(s, name.owner) : NULL;
+}
+
+void device_lost(struct source *s, struct track *t, uint32_t definition, const uint64_t ticks[2],
+                 uint64_t events, uint64_t host_ns)
+{
+    uint32_t track = device_trace_track(s, t->process_id, definition);
+    struct device *device = track != TRACE_NONE ? device_of_track(s, definition) : find_device(s, definition);
+    struct trace_loss loss = {.process = t->process_id,
+                              .track = device && track == TRACE_NONE ? device->trace_id : track,
+                              .reason = TRACE_LOSS_DEVICE,
+                              .from_ns = host_ns,
+                              .to_ns = host_ns,
+                              .records = events};
+    if (device && (ticks[0] || ticks[1])) {
+        loss.from_ns = host_time(device, ticks[0], host_ns);
+        loss.to_ns = host_time(device, ticks[1], host_ns);
+    }
+    if (loss.to_ns < loss.from_ns)
+        loss.to_ns = loss.from_ns;
+    collector_lose(s->collector, loss);
 }
 
 void device_flush(struct source *s, uint64_t now_ns, bool is_final)

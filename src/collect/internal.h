@@ -198,6 +198,8 @@ struct device {
     uint32_t trace_id; /* of the device's own track */
     uint32_t clock;
     uint32_t number;
+    double ns_per_tick;               /* nominal */
+    uint64_t synced_ns, synced_ticks; /* the point of its clock that came last; 0: none did */
 };
 
 struct source {
@@ -284,6 +286,11 @@ struct collector {
 
 /* sourcelines.c */
 void sources_note_folder(struct collector *c, const struct session_segment *segment); /* of a new segment */
+
+/* collector.c: counts a loss, and writes it. What a segment claims may be anything: more than can have been lost since
+ * the session began is an unknown number of damaged data. */
+void collector_lose(struct collector *c, struct trace_loss loss);
+void collector_doubt(const struct collector *c, struct trace_loss *loss); /* without writing it */
 
 /* processes.c */
 uint32_t collector_define_process(struct collector *c, const struct trace_process *process);
@@ -387,6 +394,9 @@ uint32_t device_zone(struct source *s, uint32_t process_id, uint32_t definition,
 uint32_t device_run(struct source *s, uint32_t process_id, uint32_t definition, struct trace_run *run);
 void device_sync(struct source *s, uint32_t definition, uint64_t host_ns, uint64_t device_ticks,
                  uint64_t uncertainty_ns);
+/* So many events were lost between two times of the device, or of the device that the track is of. */
+void device_lost(struct source *s, struct track *t, uint32_t definition, const uint64_t ticks[2],
+                 uint64_t events, uint64_t host_ns);
 /* Is this the run that came last? */
 uint32_t device_trace_track(struct source *s, uint32_t process_id, uint32_t definition); /* or TRACE_NONE */
 bool device_run_is_last(const struct source *s, uint32_t definition, uint64_t start, uint64_t duration);

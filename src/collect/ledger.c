@@ -127,9 +127,7 @@ static void lose(struct collector *c, uint32_t process, uint32_t track, uint64_t
                               .to_ns = ns,
                               .zones = lost.zones,
                               .records = lost.records};
-    trace_writer_loss(c->writer, &loss);
-    c->stats.lost_zones += lost.zones;
-    c->stats.lost_records += lost.records;
+    collector_lose(c, loss);
 }
 
 /* --- what the file says --- */

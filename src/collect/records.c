@@ -552,6 +552,12 @@ uint32_t record_take(struct source *s, struct track *t, const struct slot *slots
     case RECORD_CLOCK_SYNC:
         device_sync(s, (uint32_t)word, ns, second.time_kind, second.word);
         break;
+    case RECORD_DEVICE_LOST:
+        if (!t->is_muted && more >= 2) {
+            const uint64_t ticks[2] = {second.time_kind, second.word};
+            device_lost(s, t, (uint32_t)word, ticks, load_slot(&slots[2]).time_kind, ns);
+        }
+        break;
     default:
         break; /* from a newer recorder: skipped by its length */
     }

@@ -107,21 +107,24 @@ void track_note_loss(struct source *s, struct track *t, const struct chunk_descr
     t->lost_zones = d->lost_zones;
     t->lost_records = d->lost_records;
     struct trace_loss *loss = &t->pending_loss;
-    if (!loss->zones && !loss->records) {
+    if (!loss->reason) {
         *loss = (struct trace_loss){.process = t->process_id, .track = t->trace_id, .from_ns = t->last_ns};
         loss->reason = !(d->flags & CHUNK_LOST_FULL) && (d->flags & CHUNK_LOST_NESTED) ? TRACE_LOSS_NESTED
                        : session_segment_growth_failures(s->segment)                   ? TRACE_LOSS_NO_MEMORY
                                                                      : TRACE_LOSS_BUFFER_FULL;
     }
-    loss->zones += zones;
-    loss->records += records;
-    s->collector->stats.lost_zones += zones;
-    s->collector->stats.lost_records += records;
+    struct trace_loss more = {.reason = loss->reason, .zones = zones, .records = records};
+    collector_doubt(s->collector, &more);
+    loss->reason = more.reason;
+    loss->zones += more.zones;
+    loss->records += more.records;
+    s->collector->stats.lost_zones += more.zones;
+    s->collector->stats.lost_records += more.records;
 }
 
 void track_flush_loss(struct source *s, struct track *t, uint64_t until_ns)
 {
-    if (!t->pending_loss.zones && !t->pending_loss.records)
+    if (!t->pending_loss.reason)
         return;
     t->pending_loss.to_ns = until_ns > t->pending_loss.from_ns ? until_ns : t->pending_loss.from_ns;
     trace_writer_loss(s->collector->writer, &t->pending_loss);

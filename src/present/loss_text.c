@@ -43,8 +43,8 @@ const char *loss_advice(uint32_t reason)
             "kernels and copies that were launched, of which no end was known when their process "
             "was killed",
         [TRACE_LOSS_DEVICE] =
-            "the device's runtime had no room for them, could not say when they ran, or has more than 65,536 "
-            "queues: if more were under way than there is room for, make room in the folder of the session "
+            "the device or its runtime had no room for them, could not say when they ran, or has more than 65,536 "
+            "queues: read the device's buffer more often; for GPUs, make room in the folder of the session "
             "(opscope doctor names it)",
         [TRACE_LOSS_PAUSED] =
             "nothing was to be recorded then: opscope run --paused, --capture, opscope pause",

@@ -456,3 +456,12 @@ OPSCOPE_API void opscope_device_sync_(uint32_t device, uint64_t host_time, uint6
         emit_at(host_time, RECORD_CLOCK_SYNC, word_of(device, 0, 1),
                 &(struct slot){device_ticks, uncertainty_ns}, 1);
 }
+
+OPSCOPE_API void opscope_device_lost_(uint32_t device, uint64_t count, uint64_t start_ticks,
+                                      uint64_t end_ticks)
+{
+    const struct thread_cursor *c = cursor_of_thread();
+    const struct slot more[] = {{start_ticks, end_ticks}, {count, 0}};
+    if (c && device && count)
+        emit_at(clock_ticks(c->clock_source), RECORD_DEVICE_LOST, word_of(device, 0, 2), more, 2);
+}

@@ -273,6 +273,8 @@ enum record_kind {
     RECORD_SPAN_END = 139, /* + {number, -} */
     /* the innermost zone goes on as that span; id: name of what ends now; + {number, -} */
     RECORD_ZONE_SUSPEND = 140,
+    /* time: host; id: device, or a track of it; + {from, to: device ticks} {events, -} */
+    RECORD_DEVICE_LOST = 142,
     RECORD_LOCK = 141, /* id: name of the lock, of the first two; payload: enum record_lock; + {number, -} */
 };
 

@@ -279,7 +279,7 @@ enum trace_loss_reason {
     TRACE_LOSS_PROCESSES = 12,  /* the segment's process table is full */
     TRACE_LOSS_UNRECORDED = 13, /* a process that got no segment: how much is not known */
     TRACE_LOSS_NO_END = 14,     /* launched on a device, and not known to have ended when the process did */
-    TRACE_LOSS_DEVICE = 15,     /* dropped by the runtime of a device */
+    TRACE_LOSS_DEVICE = 15,     /* dropped by a device or its runtime */
     TRACE_LOSS_PAUSED = 16,     /* nothing was to be recorded then */
     TRACE_LOSS_REASONS          /* one past the last */
 };

@@ -52,6 +52,21 @@ class Feed(harness.TestCase):
         queues = [(track["name"], track["zones"]) for track in tracks if track["kind"] == "queue"]
         self.assertEqual(queues, [("copies of weights", 10)])
 
+    def test_events_that_were_lost(self):
+        self.record(self.program, "lost", "300")
+        info = self.opscope_json("info", self.trace)
+        losses = [loss for loss in info["losses"] if loss["reason"] == "dropped by the device's runtime"]
+        self.assertEqual([loss["records"] for loss in losses], [300, 1])
+        self.assertEqual(losses[0]["to_ns"] - losses[0]["from_ns"], 3 * 50000)
+        done = self.opscope("summary", self.trace)
+        self.assertIn("301 records lost: dropped by the device's runtime", done.stdout + done.stderr)
+
+    def test_more_lost_than_is_possible(self):
+        self.record(self.program, "lost", str(2**64 - 1))
+        info = self.opscope_json("info", self.trace)
+        self.assertEqual((info["lost_zones"], info["lost_records"]), (0, 1))
+        self.assertIn("damaged data", {loss["reason"] for loss in info["losses"]})
+
     def devices(self, *identities):
         """The numbers of the devices of processes that each call theirs 0."""
         lines = ["%s identity '%s'" % (self.program, text) for text in identities]

@@ -340,6 +340,28 @@ static void test_numbers_that_make_no_sense(void **state)
     assert_non_null(find_row("(unknown)"));
 }
 
+/* Losses that nobody can have had are an unknown number of damaged data. */
+static void test_losses_that_are_not_possible(void **state)
+{
+    (void)state;
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED)->lost_zones = 5;
+    image_zone(&image, 0, 1, 2, image_name(&image, "a"));
+    image_chunk(&image, 1, 1, 9, CHUNK_SEALED)->zones_before = UINT64_MAX / 2; /* a gap before it */
+    image_zone(&image, 1, 1, 2, 1);
+    struct session_process *row = (struct session_process *)(void *)(image.memory + image.layout.processes);
+    row->lost_zones = UINT64_MAX;
+    row->lost_records = UINT64_MAX / 2 + 9;
+    image.header->lost_zones = UINT64_MAX;
+    finish();
+    assert_int_equal(stats.lost_zones, 5);
+    assert_int_equal(stats.lost_records, 0);
+    size_t count, doubted = 0;
+    const struct trace_loss *losses = trace_get_losses(trace, &count);
+    for (size_t i = 0; i < count; i++)
+        doubted += losses[i].reason == TRACE_LOSS_DAMAGED && !losses[i].zones && !losses[i].records;
+    assert_int_equal(doubted, 3);
+}
+
 static uint32_t define(uint32_t kind, uint32_t aux, uint64_t value, uint32_t owner, uint32_t parent,
                        const char *text)
 {
@@ -656,6 +678,7 @@ int main(void)
         COLLECTED_TEST(test_records_that_were_never_finished),
         COLLECTED_TEST(test_a_process_that_ended_in_a_handler),
         COLLECTED_TEST(test_numbers_that_make_no_sense),
+        COLLECTED_TEST(test_losses_that_are_not_possible),
         COLLECTED_TEST(test_device_zones_are_sorted_and_nested),
         COLLECTED_TEST(test_a_long_chain_of_device_tracks),
         COLLECTED_TEST(test_ops),

@@ -4,6 +4,7 @@
  *   overlap          10 runs of 12 us on one queue, each beginning 10 us after the one before
  *   alone            10 runs of 10 us that no op has called, 5 ms apart, handed over in another order
  *   named TEXT       10 runs of 10 us on a queue that is called TEXT in the middle of them
+ *   lost COUNT       the same, and so many events that were lost between the third and the sixth run
  *   identity TEXT    10 runs of 10 us of the device 0 of this process, which is called TEXT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,10 @@ int main(int argc, char **argv)
         opscope_device_run(&run);
         if (n == 5 && strcmp(mode, "named") == 0)
             opscope_device_track_name(queue, what);
+        if (n == 5 && strcmp(mode, "lost") == 0) {
+            opscope_device_lost(device, strtoull(what, NULL, 0), first + 2 * 50000, first + 5 * 50000);
+            opscope_device_lost(queue, 1, 0, 0);
+        }
     }
     return 0;
 }

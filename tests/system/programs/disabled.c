@@ -42,6 +42,7 @@ int main(void)
     opscope_device_zone(track, "zone", 1, 1);
     opscope_device_run(NULL);
     opscope_device_sync(device, opscope_now(), 1, 1);
+    opscope_device_lost(device, 1, 1, 2);
     printf("%d %d %d\n", evaluated, opscope_is_recording(), (int)(call + device + track));
     return 0;
 }
