@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/checked.h"
 #include "base/clock.h"
 #include "cli/view.h"
 #include "load/trace.h"
@@ -179,6 +180,28 @@ static void say_what_is_there(const struct export_counts *counts, const char *pa
     bytes_free(&text);
 }
 
+#define MANY_ROWS 10000u
+
+/* What is summed up does not grow with the trace. */
+static bool export_is_small(enum export_format format)
+{
+    return format == EXPORT_COLLAPSED || format == EXPORT_FLAMEGRAPH;
+}
+
+/* A pipe takes whatever comes: who did not ask for standard output learns how much that is. */
+static void say_what_goes_to_a_pipe(const struct command *command,
+                                    const struct export_command_options *options,
+                                    const struct trace_info *info)
+{
+    struct number_text number;
+    uint64_t rows = saturating_add_u64(info->zones, saturating_add_u64(info->ops, info->runs));
+    if (!options->output.output && rows >= MANY_ROWS && !export_is_small(options->format))
+        command_say(
+            "opscope %s: %s zones, ops and runs go to standard output; -o FILE writes a file, -o - says "
+            "that it is meant",
+            command->name, format_count(&number, rows));
+}
+
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -202,6 +225,7 @@ static int write_export(const struct command *command, const struct export_comma
     struct export_counts counts = {0};
     struct output output;
     struct error err = {0};
+    say_what_goes_to_a_pipe(command, options, trace_get_info(trace));
     if (output_open(&output, &options->output, &err) != 0)
         return command_fail(command, &err);
     int result = export_trace(trace, filter, &how, output.stream, &counts, &err);

@@ -587,6 +587,13 @@ class Command(Export):
             done = self.opscope("export", "-", "--format", "csv", stdin=file.read())
         self.assertEqual(same.stdout_bytes, done.stdout_bytes)
 
+    def test_much_to_a_pipe_is_said(self):
+        trace = self.record([harness.program("export_many"), "20000"], "--on-full=wait")
+        done = self.opscope("export", trace, "--format", "csv")
+        self.assertIn("20,001 zones, ops and runs go to standard output; -o FILE writes a file, -o - says that it is meant", done.stderr)
+        for options in (("csv", "-o", "-"), ("collapsed",)):
+            self.assertNotIn("standard output", self.opscope("export", trace, "--format", *options).stderr)
+
     def test_reader_goes_away(self):
         script = '"$0" export "$1" --format chrome | head -c 100 > "$2"; echo "${PIPESTATUS[0]}"'
         done = self.run_command(["bash", "-c", script, harness.OPSCOPE, self.trace, self.path("head")])

@@ -40,6 +40,7 @@ static struct machine_set test_machines(void)
 struct op {
     const char *name, *attributes, *fidelity, *duration, *gap, *cores, *device, *type, *host_start;
     const char *in0, *in1, *out; /* "W,Z,Y,X,TYPE,MEMORY" */
+    const char *host_duration;
 };
 
 /* Caches of 1 kB at 1,000 GB/s and of 10 kB at 400 GB/s. */
@@ -74,7 +75,7 @@ static void start(struct report *report, struct perf_options options)
     report->options.machines = &report->machines;
     bytes_append_text(&report->csv,
                       "OP CODE,OP TYPE,DEVICE ARCH,ATTRIBUTES,MATH FIDELITY,DEVICE KERNEL DURATION "
-                      "[ns],OP TO OP LATENCY [ns],CORE COUNT,DEVICE ID,HOST START TS");
+                      "[ns],OP TO OP LATENCY [ns],CORE COUNT,DEVICE ID,HOST START TS,HOST DURATION [ns]");
     append_tensor_header(&report->csv, "INPUT_0");
     append_tensor_header(&report->csv, "INPUT_1");
     append_tensor_header(&report->csv, "OUTPUT_0");
@@ -92,7 +93,8 @@ static void add(struct report *report, const struct op *op)
                                  op->gap,
                                  op->cores,
                                  op->device ? op->device : "0",
-                                 op->host_start};
+                                 op->host_start,
+                                 op->host_duration};
     const char *const tensors[] = {op->in0, op->in1, op->out};
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
         bytes_append_format(&report->csv, "%s%s", i ? "," : "", cells[i] ? cells[i] : "");
@@ -646,6 +648,33 @@ static void test_advice(void **state)
     end(&report);
 }
 
+/* A host op fills the gap after it, but for one that launched what comes after the gap. */
+static void test_host_ops_that_launch(void **state)
+{
+    struct op region = {
+        .name = "Region", .type = "python_fallback", .host_start = "1000", .host_duration = "50000"};
+    struct op copy = {.name = "CopyDeviceOperation",
+                      .duration = "1000",
+                      .gap = "0",
+                      .host_start = "500",
+                      .in0 = "1,1,250,100" DRAM};
+    struct report report;
+    (void)state;
+    for (unsigned is_inside = 0; is_inside < 2; is_inside++) {
+        start(&report, (struct perf_options){.ignore_signposts = true});
+        struct op after = copy;
+        after.gap = "46000";
+        after.host_start = is_inside ? "2000" : "60000";
+        add(&report, &copy);
+        add(&report, &region);
+        add(&report, &after);
+        finish(&report);
+        assert_true((advice_of(&report.perf, "host") == NULL) == (is_inside == 1));
+        near(advice_of(&report.perf, is_inside ? "gap" : "host")->gain_us, 40);
+        end(&report);
+    }
+}
+
 static void test_groups(void **state)
 {
     struct op op = {.name = "CopyDeviceOperation", .duration = "1000", .in0 = "1,1,2,2" DRAM};
@@ -690,6 +719,7 @@ int main(void)
         cmocka_unit_test(test_devices_merge),
         cmocka_unit_test(test_signposts),
         cmocka_unit_test(test_advice),
+        cmocka_unit_test(test_host_ops_that_launch),
         cmocka_unit_test(test_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,23 +175,49 @@ static void look_at_time(struct findings *findings, size_t i)
     found(findings, rule_of(perf, row, work, figures.ideal_us), i, gain, time_us);
 }
 
+/* Frameworks mark what they do with ranges of their own, beside their ops: nobody can use another op instead. */
+static bool is_range_of_torch(const struct perf *perf, const struct perf_row *row, bool has_torch)
+{
+    return has_torch && !perf_work_of(perf, row)->is_torch;
+}
+
+static bool has_torch_ops(const struct perf *perf)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < perf->work_count && !is_any; i++)
+        is_any = perf->works[i].is_torch;
+    return is_any;
+}
+
+/* A host op that launched what comes after it, from inside, does not stand in its way: the device works for it. */
+static bool is_inside(const struct perf *perf, const struct perf_row *row, const struct perf_row *host)
+{
+    const struct op_call *call = perf_call(perf, row), *outer = perf_call(perf, host);
+    return call && outer && call->track == outer->track && call->process == outer->process &&
+           !((call->faults | outer->faults) & OP_FAULT_NO_HOST_TIME) && call->start_ns >= outer->start_ns &&
+           call->start_ns < outer->end_ns;
+}
+
 static void look_at_rows(struct findings *findings)
 {
     const struct perf *perf = findings->perf;
     double host_us = 0; /* of host ops since the last device op */
     size_t host_row = 0;
+    bool has_torch = has_torch_ops(perf);
     for (size_t i = 0; i < perf->count; i++) {
         const struct perf_row *row = perf_at(perf, i);
         if (row->kind == PERF_SIGNPOST)
             continue;
         if (row->kind == PERF_HOST_OP) {
             double host_ns = perf_host_ns(perf, row), time = host_ns > 0 ? host_ns / 1000 : 0;
-            if (time > 0) {
+            if (time > 0 && !is_range_of_torch(perf, row, has_torch)) {
                 host_us = time;
                 host_row = i;
             }
             continue;
         }
+        if (host_us > 0 && is_inside(perf, row, perf_at(perf, host_row)))
+            host_us = 0;
         double gap = row->shown_gap_us > perf->machine->gap_mark_us && !perf_is_estimated(perf, row)
                          ? row->shown_gap_us - perf->machine->gap_floor_us
                          : 0;
