@@ -595,7 +595,7 @@ class Command(Export):
             self.assertNotIn("standard output", self.opscope("export", trace, "--format", *options).stderr)
 
     def test_reader_goes_away(self):
-        script = '"$0" export "$1" --format chrome | head -c 100 > "$2"; echo "${PIPESTATUS[0]}"'
+        script = '"$0" export "$1" --format chrome -o - | head -c 100 > "$2"; echo "${PIPESTATUS[0]}"'
         done = self.run_command(["bash", "-c", script, harness.OPSCOPE, self.trace, self.path("head")])
         self.assertIn(done.stdout.strip(), ("0", "141"), done)  # 141: by SIGPIPE, as any other filter
         self.assertEqual(done.stderr, "")
