@@ -87,7 +87,8 @@ def _kind_of(function: object) -> int:
 
 class zone:
     """A zone for the time of a `with` block, or of each call of the function that it decorates: @zone, @zone(),
-    @zone("name"). Of a coroutine or a generator that is the time until it is done, with all its waiting.
+    @zone("name"). Without a name nothing is added where the function's calls are recorded anyhow. Of a coroutine or a
+    generator that is the time until it is done, with all its waiting.
 
     A zone that is open while its function waits is shown twice: up to the first wait among the calls, and as a whole on
     a track of its own below that of the task."""
@@ -128,7 +129,7 @@ class zone:
     def __call__(self, function: _Function) -> _Function:
         # Not "name": that of a frame that begins nothing but a task is taken for an import's.
         text = self.name if self.name is not None else getattr(function, "__qualname__", None) or _plain(function)
-        made, kind = type(self), _kind_of(function)
+        made, kind, is_unnamed = type(self), _kind_of(function), self.name is None and type(self) is zone
 
         @functools.wraps(function)
         async def with_zone_of_coroutine(*args: Any, **kwargs: Any) -> Any:
@@ -165,7 +166,7 @@ class zone:
             if _native is None:
                 return function(*args, **kwargs)
             try:
-                number = _native.zone_begin(text)
+                number = _native.zone_begin_of(text, function) if is_unnamed else _native.zone_begin(text)
             except (TypeError, ValueError):
                 number = _native.zone_begin(_plain(text))
             try:

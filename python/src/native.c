@@ -130,6 +130,26 @@ static PyObject *zone_begin(PyObject *self, PyObject *name)
     return PyLong_FromUnsignedLongLong(serial);
 }
 
+/* Its calls are zones already, here and now: one of a decorator would say the same once more. */
+static bool is_recorded(PyObject *function)
+{
+    if (!hook_is_active || !PyFunction_Check(function) || thread_stack.is_muted ||
+        stack_is_too_deep(&thread_stack))
+        return false;
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
+    const struct code_site *site = code_site_of(code, PyFunction_GET_GLOBALS(function));
+    return !(site->special & SITE_HIDDEN);
+}
+
+/* zone_begin for a call of a function whose zone has no name of its own. */
+static PyObject *zone_begin_of(PyObject *self, PyObject *arguments)
+{
+    PyObject *name, *function;
+    if (!PyArg_ParseTuple(arguments, "UO:zone_begin_of", &name, &function))
+        return NULL;
+    return is_recorded(function) ? PyLong_FromLong(0) : zone_begin(self, name);
+}
+
 static PyObject *span_begin(PyObject *self, PyObject *name)
 {
     UNUSED_SELF;
@@ -323,6 +343,8 @@ static PyMethodDef methods[] = {
     {"is_active", is_active, METH_NOARGS, "is the hook installed?"},
     {"hook", hook, METH_NOARGS, "which hook this Python gets"},
     {"zone_begin", zone_begin, METH_O, "zone_begin(name) -> number for scope_end"},
+    {"zone_begin_of", zone_begin_of, METH_VARARGS,
+     "zone_begin_of(name, function) -> number for scope_end; of a call that is recorded anyhow 0"},
     {"zone_enter", zone_enter, METH_O, "zone_enter(name): zone_begin for a block of several lines"},
     {"zone_begin_at", zone_begin_at, METH_VARARGS,
      "zone_begin_at(name, function, file, line) -> number for scope_end"},
