@@ -97,6 +97,10 @@ class Taken(SourceCase):
         run = self.start([harness.OPSCOPE, "run", "-o", trace, "--", harness.program("script"), f"place={path}:3", "say=ready", "read"],
                          stdin=-1)
         self.assertEqual(run.stdout.readline().strip(), b"ready")
+        harness.wait_until(lambda: self.opscope("info", trace + ".partial", "--json").json().get("zones"), "the zone to be in the file")
+        self.serve(trace + ".partial")
+        self.assertEqual(self.source(path, 3)["advice"], "source lines come into a trace when its recording ends")
+        self.stop()
         os.kill(run.pid, signal.SIGKILL)
         run.wait()
         run.stdin.close()

@@ -75,8 +75,10 @@ int source_lines_get(struct source_text *out, struct trace *trace, const struct 
     return status;
 }
 
-const char *source_lines_advice(enum source_state state)
+const char *source_lines_advice(const struct trace *trace, enum source_state state)
 {
-    return state == SOURCE_CHANGED ? "was changed while it was recorded"
-                                   : "recorded without source lines; --source DIR reads them from a folder";
+    return state == SOURCE_CHANGED               ? "the file was changed while it was recorded"
+           : !trace_get_info(trace)->is_complete ? "source lines come into a trace when its recording ends"
+                                                 : "recorded without source lines; --source DIR reads "
+                                                   "them from a folder";
 }

@@ -14,6 +14,6 @@ int source_lines_get(struct source_text *out, struct trace *trace, const struct 
                      const char *file, struct error *err);
 
 /* Why lines are not there, and what to do about it: ends a sentence about the file. */
-const char *source_lines_advice(enum source_state state);
+const char *source_lines_advice(const struct trace *trace, enum source_state state);
 
 #endif

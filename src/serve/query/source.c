@@ -102,16 +102,17 @@ static const char *state_text(const struct source_text *source, uint32_t line)
                                              : "not recorded";
 }
 
-static void put_answer(struct json *j, const struct source_text *source, const char *file, uint32_t line,
-                       uint32_t count)
+static void put_answer(struct json *j, const struct serve_trace *st, const struct source_text *source,
+                       const char *file, uint32_t line, uint32_t count)
 {
     json_object(j, JSON_LINES);
     json_member_text(j, "file", file);
     bool is_there = source_text_line(source, line) != NULL;
     json_member_text(j, "state", state_text(source, line));
     if (!is_there)
-        json_member_text(j, "advice",
-                         source_lines_advice(source->state == SOURCE_READ ? SOURCE_MISSING : source->state));
+        json_member_text(
+            j, "advice",
+            source_lines_advice(st->trace, source->state == SOURCE_READ ? SOURCE_MISSING : source->state));
     json_member_unsigned(j, "line_count", source->line_count);
     json_key(j, "source");
     if (is_there)
@@ -139,7 +140,7 @@ int query_source(struct serve_trace *st, const struct query *q, struct bytes *ou
         status = error_set(err, ENOENT, "line: %.200s has %zu lines", file, source.line_count);
     if (!status) {
         struct json j = query_json(out);
-        put_answer(&j, &source, file, (uint32_t)line, (uint32_t)count);
+        put_answer(&j, st, &source, file, (uint32_t)line, (uint32_t)count);
         status = query_json_end(&j, out, err);
     }
     source_text_free(&source);
@@ -254,7 +255,7 @@ static int put_places(struct json *j, const struct serve_trace *st, struct sourc
         }
         if (status || !is_worth(&source, place->line))
             continue;
-        put_answer(j, &source, place->file, place->line, PLACE_LINES);
+        put_answer(j, st, &source, place->file, place->line, PLACE_LINES);
         places->is_all = j->buffer.length < PLACES_BYTES;
     }
     source_text_free(&source);
