@@ -8,7 +8,8 @@ the build needs: a C compiler, cmake, zstd's headers and the interpreter's own.
 `pip install -e ./python` builds in the source tree (build-editable-TAG) and installs a path to that folder's package,
 whose modules are links to the sources: they can be edited, the C parts are built again by another `pip install -e`.
 
-OPSCOPE_WHEEL_BUILD names a build folder to take the parts from instead of building them."""
+OPSCOPE_WHEEL_BUILD names a build folder to take the parts from instead of building them. The names of other tools, under
+which the program takes their arguments, are installed where they are asked for: pip install --config-settings compat=1."""
 
 import base64
 import glob
@@ -83,7 +84,22 @@ def parts(folder):
     for path in sorted(glob.glob(os.path.join(glob.escape(folder), "libopscope_*.so"))):
         found.append(("opscope/" + os.path.basename(path), path, True))
     found.append(("opscope/bin/opscope", os.path.join(folder, "opscope"), True))
+    return found + observer_parts(os.path.join(folder, "python"))
+
+
+def observer_parts(folder):
+    """What the observer of PyTorch's ops is compiled from, as the build laid it beside the package."""
+    found = []
+    for parent, _, names in os.walk(os.path.join(folder, "opscope", "observer")):
+        paths = [os.path.join(parent, name) for name in sorted(names)]
+        found += [(os.path.relpath(path, folder), path, False) for path in paths]
+    if not found:
+        raise SystemExit("opscope: %s has no sources of the observer of PyTorch's ops" % folder)
     return found
+
+
+def is_set(config_settings, name):
+    return str((config_settings or {}).get(name, "")).lower() in ("1", "true", "yes", "on")
 
 
 def metadata():
@@ -92,9 +108,9 @@ def metadata():
     return text + "License: Apache-2.0\nRequires-Python: >=3.9\n"
 
 
-def info_files():
+def info_files(with_other_names=False):
     wheel = "Wheel-Version: 1.0\nGenerator: opscope\nRoot-Is-Purelib: false\nTag: %s\n" % tag()
-    entries = "[console_scripts]\n" + "".join("%s = opscope._program:main\n" % name for name in ["opscope"] + other_tools())
+    entries = "[console_scripts]\n" + "".join("%s = opscope._program:main\n" % name for name in ["opscope"] + (other_tools() if with_other_names else []))
     # Under the name by which a run loads it, so that pytest does not load it twice.
     entries += "\n[pytest11]\nopscope.pytest_plugin = opscope.pytest_plugin\n"
     return [("METADATA", metadata()), ("WHEEL", wheel), ("entry_points.txt", entries)]
@@ -120,7 +136,7 @@ class Wheel:
         self.zip.close()
 
 
-def pack(folder, wheel_directory, is_editable=False):
+def pack(folder, wheel_directory, config_settings, is_editable=False):
     info = "opscope-%s.dist-info" % version()
     name = "opscope-%s-%s.whl" % (version(), tag())
     wheel = Wheel(os.path.join(wheel_directory, name))
@@ -131,7 +147,7 @@ def pack(folder, wheel_directory, is_editable=False):
     for path, source, is_program in found:
         with open(source, "rb") as file:
             wheel.add(path, file.read(), is_program)
-    for path, text in info_files():
+    for path, text in info_files(is_set(config_settings, "compat")):
         wheel.add(info + "/" + path, text.encode())
     wheel.close(info)
     return name
@@ -147,7 +163,7 @@ def get_requires_for_build_wheel(config_settings=None):
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     name = "opscope-%s.dist-info" % version()
     os.makedirs(os.path.join(metadata_directory, name))
-    for path, text in info_files():
+    for path, text in info_files(is_set(config_settings, "compat")):
         with open(os.path.join(metadata_directory, name, path), "w", encoding="utf-8") as file:
             file.write(text)
     return name
@@ -156,10 +172,10 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     ready = os.environ.get("OPSCOPE_WHEEL_BUILD")
     if ready:
-        return pack(ready, wheel_directory)
+        return pack(ready, wheel_directory, config_settings)
     with tempfile.TemporaryDirectory(prefix="opscope-wheel-") as folder:
         build(folder)
-        return pack(folder, wheel_directory)
+        return pack(folder, wheel_directory, config_settings)
 
 
 get_requires_for_build_editable = get_requires_for_build_wheel
@@ -170,7 +186,7 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
     folder = os.path.abspath(os.environ.get("OPSCOPE_WHEEL_BUILD") or os.path.join(SOURCE, "build-editable-" + tag()))
     if not os.environ.get("OPSCOPE_WHEEL_BUILD"):
         build(folder)
-    return pack(folder, wheel_directory, is_editable=True)
+    return pack(folder, wheel_directory, config_settings, is_editable=True)
 
 
 def build_sdist(sdist_directory, config_settings=None):

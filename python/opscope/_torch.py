@@ -55,6 +55,14 @@ def recorder_library():
 # --- building ---
 
 
+def read_source(name):
+    path = os.path.join(SOURCES, name)
+    try:
+        return read(path)
+    except OSError as error:
+        raise CannotBuild("%s: %s: install opscope again" % (path, error.strerror)) from error
+
+
 def read(path):
     with open(path, "rb") as file:
         return file.read()
@@ -93,7 +101,7 @@ def cache_folder(torch):
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     digest = hashlib.sha256()
     for name in ("torch.cpp", os.path.join("opscope", "opscope.h"), os.path.join("opscope", "zone.h")):
-        digest.update(read(os.path.join(SOURCES, name)))
+        digest.update(read_source(name))
     git = getattr(torch.version, "git_version", None) or ""
     digest.update(("%s %s %d %s" % (torch.__version__, git, cxx11_abi(torch), os.uname().machine)).encode())
     return os.path.join(root, "opscope", "torch", "%s-%s" % (torch.__version__, digest.hexdigest()[:16]))

@@ -7,6 +7,7 @@ import os
 import shutil
 import textwrap
 import unittest
+import zipfile
 
 import harness
 from test_python import PACKAGE, interpreters, script, stderr_of
@@ -42,8 +43,10 @@ class PythonPackage(harness.TestCase):
     def check_installed(self, folder):
         program, python = os.path.join(folder, "opscope"), os.path.join(folder, "python")
         self.assertIn("opscope", self.run_command([program, "--version"]).stdout)
-        tool = self.run_command([os.path.join(folder, "tt-perf-report"), "--help"])
-        self.assertIn("Usage: opscope report", tool.stdout)
+        self.assertFalse(os.path.exists(os.path.join(folder, "tt-perf-report")))  # another package has that name
+        code = "from opscope import _torch; import types; v = types.SimpleNamespace(git_version='x'); "
+        code += "print(_torch.cache_folder(types.SimpleNamespace(__version__='9.9', version=v, _C=types.SimpleNamespace())))"
+        self.assertIn("9.9-", self.run_command([python, "-c", code]).stdout)  # all that the observer is compiled from is there
         checks = self.run_command([program, "doctor", "--json"]).json()
         self.assertEqual([row["status"] for row in checks["rows"] if row["check"] == "recorder library"], ["ok"])
         for name, command in (
@@ -69,6 +72,26 @@ class PythonPackage(harness.TestCase):
         self.assert_status(self.run_command([*pip, "uninstall", "-y", "opscope"]))
         left = [name for _, _, names in os.walk(folder) for name in names if "opscope" in name]
         self.assertEqual(left, [])
+
+    def test_names_of_other_tools_come_on_request(self):
+        code = "import opscope_build, sys; print(opscope_build.build_wheel(sys.argv[1], {'compat': '1'}))"
+        env = {"PYTHONPATH": os.path.join(harness.SOURCE, "python", "build_backend"), "OPSCOPE_WHEEL_BUILD": harness.BUILD}
+        done = self.run_command([self.python, "-c", code, self.folder], env=env)
+        self.assert_status(done)
+        with zipfile.ZipFile(self.path(done.stdout.strip())) as wheel:
+            entries = wheel.read([name for name in wheel.namelist() if name.endswith("entry_points.txt")][0]).decode()
+            self.assertIn("tt-perf-report = opscope._program:main", entries)
+            self.assertIn("opscope/observer/torch.cpp", wheel.namelist())
+
+    def test_an_installation_without_the_observers_sources_says_so(self):
+        package = self.path("opscope")
+        shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("observer", "__pycache__"))
+        with open(self.path("torch.py"), "w", encoding="utf-8") as file:
+            file.write("import types\n__version__ = '9.9'\nversion = types.SimpleNamespace(git_version='x')\n_C = types.SimpleNamespace()\n")
+        done = self.run_command([self.python, "-m", "opscope._torch"], env={"PYTHONPATH": self.folder})
+        self.assertEqual(done.status, 1, done)
+        self.assertIn("install opscope again", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
 
     def test_installed_with_the_program(self):
         prefix = self.path("prefix")
