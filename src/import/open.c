@@ -16,6 +16,7 @@
 #include "import/ops_csv/reader.h"
 #include "import/ops_csv/model.h"
 #include "import/overhead_csv.h"
+#include "import/own_ops_csv.h"
 #include "import/tenstorrent/cells.h"
 #include "import/tenstorrent/realtime/csv.h"
 #include "import/tenstorrent/tenstorrent.h"
@@ -51,6 +52,11 @@ static bool is_ops_csv(const struct beginning *file)
     return tt_realtime_is_one(slice_from(file->data, file->length)) ||
            memmem(file->data, file->length, "OP CODE", 7) ||
            memmem(file->data, file->length, "GLOBAL CALL COUNT", 17);
+}
+
+static bool is_own_ops_csv(const struct beginning *file)
+{
+    return own_ops_csv_is_one(slice_from(file->data, file->length));
 }
 
 static bool is_overhead_csv(const struct beginning *file)
@@ -106,6 +112,7 @@ static const struct {
     {IMPORT_TRACE, is_trace},
     {IMPORT_MODEL, is_model},
     {IMPORT_LOGS, is_logs},
+    {IMPORT_OWN_OPS_CSV, is_own_ops_csv}, /* an attribute of an op may be called as others' columns */
     {IMPORT_OPS_CSV, is_ops_csv},
     {IMPORT_OVERHEAD_CSV, is_overhead_csv},
     {IMPORT_TIMELINE_CSV, is_timeline_csv},
@@ -196,6 +203,11 @@ int import_rows_open(struct op_rows **rows, const char *path, const struct impor
         path = options->recorded; /* its ops were joined with the logs when the run ended */
         kind = IMPORT_TRACE;
     }
+    if (kind == IMPORT_OWN_OPS_CSV)
+        return error_set(err, EINVAL,
+                         "%s is the op table that opscope wrote of a trace: opscope report reads it; "
+                         "the trace has more",
+                         path);
     int status = kind == IMPORT_TRACE && !trace ? trace_open(&trace, path, 0, err) : 0;
     return status                        ? status
            : kind == IMPORT_TIMELINE_CSV ? import_refuse_timeline(path, err)
@@ -312,6 +324,17 @@ static int load_logs(struct ops *ops, const char *path, const struct ops_loading
     return status;
 }
 
+static int load_own_table(struct ops *ops, const char *path, struct ops_loading *loading, struct error *err)
+{
+    size_t first_call = ops->call_count;
+    int status = own_ops_csv_read(ops, path, loading->first_device, err);
+    if (!status)
+        status = ops_finish(ops, err);
+    loading->kind = "op table of opscope";
+    count_devices(ops, first_call, loading);
+    return status;
+}
+
 static int load_rows(struct ops *ops, const char *path, struct ops_loading *loading, struct error *err)
 {
     struct op_rows *rows;
@@ -338,6 +361,8 @@ int ops_load(struct ops *ops, const char *path, struct ops_loading *loading, str
     loading->devices = 0;
     if (kind == IMPORT_TRACE && !loading->opened)
         status = trace_open(&loading->trace, path, 0, err);
+    if (kind == IMPORT_OWN_OPS_CSV)
+        return load_own_table(ops, path, loading, err);
     const struct trace_track *import = loading->trace ? ops_import_track(loading->trace) : NULL;
     /* Traces of tables had no descriptions once: every cell was a figure. */
     if (!status && (kind == IMPORT_TRACE ? import && strcmp(import->name, TT_TRACK_OLD_TABLE) == 0

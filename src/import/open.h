@@ -20,6 +20,7 @@ enum import_kind {
     IMPORT_TRACE,        /* .opscope */
     IMPORT_LOGS,         /* a folder of device logs, the one above it, or a device log by itself */
     IMPORT_OPS_CSV,      /* a table of ops: its header says so */
+    IMPORT_OWN_OPS_CSV,  /* the table of ops that opscope writes of a recording: its header says so */
     IMPORT_OVERHEAD_CSV, /* dispatch times: its header says so */
     IMPORT_TIMELINE_CSV, /* a timeline in cycles: its header says so */
     IMPORT_MODEL,        /* MLIR, text or bytecode */
@@ -38,8 +39,8 @@ int import_refuse_timeline(const char *path, struct error *err);
 /* True of what has ops and is not a trace: logs, and tables that are or may be ops CSVs. */
 static inline bool import_has_ops(enum import_kind kind)
 {
-    return kind == IMPORT_LOGS || kind == IMPORT_OPS_CSV || kind == IMPORT_OVERHEAD_CSV ||
-           kind == IMPORT_OTHER_CSV;
+    return kind == IMPORT_LOGS || kind == IMPORT_OPS_CSV || kind == IMPORT_OWN_OPS_CSV ||
+           kind == IMPORT_OVERHEAD_CSV || kind == IMPORT_OTHER_CSV;
 }
 
 enum import_device_source {

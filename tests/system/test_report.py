@@ -491,6 +491,19 @@ class Report(harness.TestCase):
 
     # --- other sources ---
 
+    def test_the_table_that_is_written_beside_a_trace(self):
+        """It says what the trace says, as far as it has columns for it."""
+        for program, options in (("op_kernels", ()), ("op_machine", ("wormhole",))):
+            trace, table = self.path(program + ".opscope"), self.path(program + ".ops.csv")
+            self.assert_status(self.opscope("run", "-o", trace, "--", harness.program(program), *options))
+            keys = ("op_code", "time_us", "call", "input_0_type", "dram_bytes", "flop_count", "cores", "device")
+            found, wanted = (self.json(path, "--machine", "wormhole")["rows"] for path in (table, trace))
+            self.assertTrue(wanted)
+            self.assertEqual([{key: row[key] for key in keys} for row in found], [{key: row[key] for key in keys} for row in wanted])
+        done = self.opscope("ops", table)
+        self.assert_status(done, 2)
+        self.assertIn("is the op table that opscope wrote of a trace: opscope report reads it", done.stderr)
+
     def test_old_header(self):
         columns = [name.replace("_PAD[LOGICAL]", "") for name in ops_csv.COLUMNS if name not in ("DEVICE ARCH", "AVAILABLE WORKER CORE COUNT")]
         rows = [
