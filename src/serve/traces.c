@@ -4,14 +4,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analyze/clockquality.h"
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/open_regular.h"
 #include "load/side.h"
 #include "serve/sessions.h"
+#include "trace/format.h"
 
 #define CHECK_NS UINT64_C(20000000) /* a file is looked at that often at most */
 #define OPENING_SHARE 4u            /* a growing one is opened again for a quarter of the time at most */
@@ -58,6 +62,7 @@ static void close_entry(struct traces_entry *entry)
         serve_trace_close(&entry->trace);
     free(entry->path);
     free(entry->error);
+    free(entry->command);
     free(entry);
 }
 
@@ -83,6 +88,8 @@ static void take_info(struct traces_entry *entry, struct trace *trace)
     struct side_kind kind = side_kind_of_trace(trace);
     const struct trace_info *info = trace_get_info(trace);
     take_root(entry, trace);
+    free(entry->command);
+    entry->command = strdup(info->command);
     entry->start_unix_ns = info->end_ns ? clock_quality_realtime(trace, info->start_ns) : 0;
     entry->zones = info->zones;
     entry->lost_zones = info->lost_zones;
@@ -374,6 +381,25 @@ struct serve_trace *traces_for_answerer(struct traces *traces, uint64_t id, enum
 
 /* --- the list --- */
 
+/* What a link calls the trace by. A recording keeps the id of its first segment's header while it grows and when it is
+ * renamed; of what is imported, the beginning of the file. Of a folder and of standard input nothing. */
+static void find_key(struct traces_entry *entry)
+{
+    uint8_t head[4096];
+    if (entry->key[0])
+        return;
+    snprintf(entry->key, sizeof entry->key, "-");
+    int fd = strcmp(entry->path, "-") == 0 ? -1 : open_regular(entry->path, NULL);
+    ssize_t length = fd >= 0 ? pread(fd, head, sizeof head, 0) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0)
+        return;
+    bool is_trace = (size_t)length >= SEGMENT_HEADER_BYTES && memcmp(head, SEGMENT_MAGIC, MAGIC_BYTES) == 0;
+    uint64_t hash = is_trace ? hash_bytes(head + 16, SOURCE_BYTES, 1) : hash_bytes(head, (size_t)length, 1);
+    snprintf(entry->key, sizeof entry->key, "%08" PRIx32, (uint32_t)(hash >> 32));
+}
+
 /* How long a trace is that nobody looks at yet: opened for a moment. */
 static void peek(struct traces_entry *entry)
 {
@@ -430,6 +456,9 @@ int traces_answer(struct traces *traces, struct bytes *out, struct error *err)
         json_member_unsigned(&j, "id", i);
         json_member_text(&j, "name", entry->trace.name ? entry->trace.name : slash ? slash + 1 : entry->path);
         json_member_text(&j, "path", entry->path);
+        find_key(entry);
+        json_member_text(&j, "key", entry->key[0] == '-' ? NULL : entry->key);
+        json_member_text(&j, "command", entry->command);
         json_member_unsigned(&j, "size_bytes", (uint64_t)entry->seen.st_size);
         json_member_unsigned(&j, "modified_unix_ns",
                              (uint64_t)entry->seen.st_mtim.tv_sec * UINT64_C(1000000000) +

@@ -14,7 +14,9 @@ enum trace_state { TRACE_COMPLETE, TRACE_GROWING, TRACE_DAMAGED, TRACE_REPLACED,
 
 struct traces_entry {
     char *path;
-    char *error;                        /* why it cannot be opened; NULL */
+    char *error;   /* why it cannot be opened; NULL */
+    char *command; /* that was recorded; NULL: not known yet */
+    char key[9];   /* of its content, the same wherever the file lies; "" before it was looked for */
     struct serve_trace trace;           /* open while trace.trace is set */
     struct serve_trace *own[ANSWERERS]; /* of the answerers; NULL until they are needed */
     struct stat seen;                   /* of the file when it was opened */

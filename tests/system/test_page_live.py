@@ -155,6 +155,36 @@ class Followed(PageCase):
         self.page("click", "td button", "live.opscope")
         self.page("wait", STATE, r"^recording, .*, 3 zones$")
 
+    def test_links_and_the_list_of_traces(self):
+        """A link names its trace by its content, whatever the server's list is; two of the list are ticked and compared."""
+        first, second = self.small_trace("a.opscope"), self.trace(("track", "t", 1), ("zone", 0, 0, 9, "z"), name="b.opscope")
+        self.open(self.serve(second, first))
+        self.page("wait", ".trace-list tbody tr", r"a\.opscope.*program")
+        self.assertTrue(self.page("ask", "document.querySelector('.compare-two').disabled"))
+        self.page("click", "td button", "a.opscope")
+        self.page("until", "/[#&]t=[0-9a-f]{8},a\\.opscope/.test(location.hash)")
+        self.assertEqual(self.page("ask", "location.search"), "", "the token is in no link")
+        link = self.page("ask", "location.hash")
+        self.page("click", ".back", "all 2 traces")
+        for name in ("a.opscope", "b.opscope"):
+            self.page("ask", f"document.querySelector('[aria-label=\"Compare {name}\"]').click()")
+        self.page("click", ".compare-two", "Compare the two")
+        self.page("until", "/^#compare.*&b=[0-9a-f]{8},a\\.opscope/.test(location.hash)")
+        compared = self.page("ask", "location.hash")
+        self.stop()
+        self.page("open", self.serve(first, second) + link)
+        self.page("wait", "h1", r"^a\.opscope$")
+        self.page("open", "about:blank")
+        self.page("open", self.link + compared)
+        self.page("wait", "h1", r"^b\.opscope$")
+        self.page("until", "/^#compare.*&b=[0-9a-f]{8},a\\.opscope/.test(location.hash)")
+        self.page("open", "about:blank")
+        self.page("open", self.link + "#overview&t=1")  # as links were, and as people write them
+        self.page("wait", "h1", r"^b\.opscope$")
+        self.stop()
+        self.page("open", self.serve(second) + link)
+        self.page("wait", ".notice", r"^This link is about a\.opscope \([0-9a-f]{8}\), which is not among the traces here: opscope view a\.opscope serves it\.")
+
     def test_a_file_that_is_replaced_and_deleted(self):
         path = self.small_trace("a.opscope")
         other = self.trace(("track", "t", 1), ("zone", 0, 0, 9, "z"), name="b.opscope")

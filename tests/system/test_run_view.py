@@ -62,6 +62,8 @@ class RunView(LiveCase):
         page, _ = self.handshake()
         self.get("/api/t/0/trace")  # a page looks at it: from now on it is followed
         self.assertEqual(self.wait_for_zones(page, 3)["state"], "growing")
+        key = self.get("/api/traces")["traces"][0]["key"]
+        self.assertRegex(key, "^[0-9a-f]{8}$")
         self.go_on()
         self.assertEqual(self.wait_for_zones(page, 7)["state"], "growing")
         self.assertEqual(self.get("/api/t/0/trace")["zones"], 7)
@@ -70,6 +72,7 @@ class RunView(LiveCase):
             pass
         self.assertEqual(self.get("/api/t/0/trace")["exit_status"], 7)
         wait_for_path(self, "live.opscope")
+        self.assertEqual(self.get("/api/traces")["traces"][0]["key"], key)
         self.assertEqual(self.finish(), 7)
         with self.assertRaises(OSError):
             socket.create_connection(self.address)

@@ -33,13 +33,13 @@ static void write_trace(const char *name)
     assert_int_equal(trace_writer_finish(w, &err), 0);
 }
 
-static int ask(struct serve_trace *st, const struct query_entry *entry, struct bytes *out)
+static int ask(struct serve_trace *st, const struct query_entry *entry, const char *more, struct bytes *out)
 {
     static const char parameters[] = "?track=0&depth=0&at=5&name=0&q=w";
     struct query query;
     struct error err = {0};
     char target[200];
-    int length = snprintf(target, sizeof target, "/api/t/0/%s%s", entry->name, parameters);
+    int length = snprintf(target, sizeof target, "/api/t/0/%s%s%s", entry->name, parameters, more);
     assert_int_equal(query_parse(&query, target, (size_t)length, &err), 0);
     bytes_clear(out);
     return entry->answer(st, &query, out, &err);
@@ -60,10 +60,10 @@ static void test_answers_are_stopped(void **state)
         assert_int_equal(serve_trace_open(&stopped, test_path("stopped.opscope"), &err), 0);
         assert_int_equal(serve_trace_open(&fresh, test_path("stopped.opscope"), &err), 0);
         trace_set_stop(stopped.trace, &stop);
-        ended += ask(&stopped, entry, &one) == -ECANCELED;
+        ended += ask(&stopped, entry, "", &one) == -ECANCELED;
         stop = false;
-        int status = ask(&stopped, entry, &one);
-        assert_int_equal(status, ask(&fresh, entry, &other));
+        int status = ask(&stopped, entry, "", &one);
+        assert_int_equal(status, ask(&fresh, entry, "", &other));
         if (status == 0) {
             assert_int_equal(one.length, other.length);
             assert_memory_equal(one.data, other.data, one.length);
@@ -74,6 +74,32 @@ static void test_answers_are_stopped(void **state)
     assert_true(ended > 8); /* those that read zones */
     bytes_free(&one);
     bytes_free(&other);
+}
+
+/* A flame graph is counted once for a window, whichever way it is turned. */
+static void test_a_flame_graph_is_kept(void **state)
+{
+    (void)state;
+    struct serve_trace st;
+    struct error err = {0};
+    struct bytes first = {0}, again = {0};
+    const struct query_entry *flame = query_find("flame");
+    write_trace("kept.opscope");
+    assert_int_equal(serve_trace_open(&st, test_path("kept.opscope"), &err), 0);
+    assert_int_equal(ask(&st, flame, "", &first), 0);
+    uint64_t read = trace_zones_read(st.trace);
+    assert_true(read >= 20000);
+    assert_int_equal(ask(&st, flame, "", &again), 0);
+    assert_int_equal(ask(&st, flame, "&direction=up&min=0.1", &again), 0);
+    assert_int_equal(trace_zones_read(st.trace), read);
+    assert_int_equal(ask(&st, flame, "&from=1000000&to=2000000", &again), 0);
+    assert_true(trace_zones_read(st.trace) > read);
+    assert_int_equal(ask(&st, flame, "", &again), 0);
+    assert_int_equal(again.length, first.length);
+    assert_memory_equal(again.data, first.data, first.length);
+    serve_trace_close(&st);
+    bytes_free(&first);
+    bytes_free(&again);
 }
 
 /* A loop that never comes back ends all the same, and well. */
@@ -108,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_busy_server_ends),
         cmocka_unit_test(test_answers_are_stopped),
+        cmocka_unit_test(test_a_flame_graph_is_kept),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

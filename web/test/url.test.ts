@@ -23,6 +23,14 @@ test("a link reads back as what it was written from", () => {
     }
 });
 
+test("a trace is named by its content, and by its place where that is all there is", () => {
+    const state = { ...emptyState(), traceKey: "0a1b2c3d,my run&1.opscope", otherKey: "12345678,b.opscope" };
+    assert.equal(writeUrl(state), "#overview&t=0a1b2c3d,my%20run%261.opscope&b=12345678,b.opscope");
+    assert.deepEqual(parseUrl(writeUrl({ ...state, trace: 3, other: 1 })), { state, ignored: [] });
+    assert.deepEqual(parseUrl("#overview&t=2&b=1").state, { ...emptyState(), trace: 2, other: 1 });
+    assert.deepEqual(parseUrl("#overview&t=0a1b&b=x").ignored, ["t=0a1b", "b=x"]);
+});
+
 test("times are short where they can be and exact always", () => {
     assert.equal(writeTime(51_200_000), "51.2ms");
     assert.equal(writeTime(438_900_001), "438900001ns");

@@ -171,11 +171,45 @@ static int answer(struct serve_trace *st, struct call_tree *tree, unsigned direc
     return status ? status : out->failed ? error_no_memory(err, "the flame graph") : 0;
 }
 
+/* --- the tree, kept until another window is asked for --- */
+
+struct serve_flame {
+    struct call_tree tree;
+    uint64_t since_ns, until_ns;
+};
+
+void serve_flame_free(struct serve_flame *kept)
+{
+    if (kept)
+        call_tree_free(&kept->tree);
+    free(kept);
+}
+
+static int keep_tree(struct serve_trace *st, const struct query_window *window, struct error *err)
+{
+    struct trace_filter filter = {0};
+    if (st->flame && st->flame->since_ns == window->since_ns && st->flame->until_ns == window->until_ns)
+        return 0;
+    serve_flame_free(st->flame);
+    struct serve_flame *flame = st->flame = calloc(1, sizeof *flame);
+    if (!flame)
+        return error_no_memory(err, "the flame graph");
+    int status = query_filter(st, window, &filter, err);
+    if (!status)
+        status = call_tree_make(&flame->tree, st->trace, &filter, CALL_TREE_MERGED, err);
+    trace_filter_free(&filter);
+    flame->since_ns = window->since_ns;
+    flame->until_ns = window->until_ns;
+    if (status) {
+        serve_flame_free(flame);
+        st->flame = NULL;
+    }
+    return status;
+}
+
 int query_flame(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
 {
     struct query_window window;
-    struct trace_filter filter = {0};
-    struct call_tree tree = {0};
     double least_share = 0.0005;
     unsigned direction = DIRECTION_DOWN;
     int status = query_window(q, st, &window, err);
@@ -184,12 +218,6 @@ int query_flame(struct serve_trace *st, const struct query *q, struct bytes *out
     if (!status)
         status = query_real(q, "min", 0, 1, &least_share, err);
     if (!status)
-        status = query_filter(st, &window, &filter, err);
-    if (!status)
-        status = call_tree_make(&tree, st->trace, &filter, CALL_TREE_MERGED, err);
-    if (!status)
-        status = answer(st, &tree, direction, least_share, out, err);
-    call_tree_free(&tree);
-    trace_filter_free(&filter);
-    return status;
+        status = keep_tree(st, &window, err);
+    return status ? status : answer(st, &st->flame->tree, direction, least_share, out, err);
 }

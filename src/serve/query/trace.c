@@ -104,6 +104,7 @@ void serve_trace_close(struct serve_trace *st)
         zone_stats_free(&st->stats);
     serve_overview_free(st->own_overview);
     serve_overview_free(st->overview);
+    serve_flame_free(st->flame);
     run_index_free(&st->runs);
     machine_set_free(&st->machines);
     if (st->trace)

@@ -120,6 +120,7 @@ struct serve_trace {
     bool has_stats;
     /* Likewise (overview.c): of the window that nobody had to ask for, and of another one. */
     struct serve_overview *own_overview, *overview;
+    struct serve_flame *flame; /* the call tree of the window that was asked for last (flame.c) */
 };
 
 /* Opens whatever load/trace.h can; of a damaged trace, what is whole. */
@@ -137,6 +138,7 @@ int serve_trace_facts(struct serve_trace *st, struct error *err);
 int serve_trace_name_ratios(struct serve_trace *st, struct error *err);
 int serve_trace_waits(struct serve_trace *st, struct error *err);
 void serve_overview_free(struct serve_overview *kept); /* NULL is allowed */
+void serve_flame_free(struct serve_flame *kept);       /* likewise */
 
 static inline uint64_t serve_since(const struct serve_trace *st, uint64_t host_ns)
 {

@@ -101,9 +101,9 @@ export function Header() {
             {info || state.dispatch.value ? <div class="brand"><Logo />opscope</div> : <h1 class="brand"><Logo />opscope</h1>}
             {info && (
                 <div class="trace-name">
+                    {count > 1 && <button class="link back" onClick={() => (state.trace.value = null)}>← all {count} traces</button>}
                     <h1 class="el" title={safeText(state.traces.value?.[state.traceIndex.value]?.path ?? info.name)}>{traceTitle(info.name)}</h1>
                     <span class="el" title={safeText(info.command)}>{summary(info)}</span>
-                    {count > 1 && <button class="link" onClick={() => (state.trace.value = null)}>other traces</button>}
                 </div>
             )}
             {state.dispatch.value && <div class="trace-name"><h1>Host overhead</h1><span class="el">{safeText(state.dispatch.value.source === "measured" ? "" : state.dispatch.value.source ?? "")}</span></div>}

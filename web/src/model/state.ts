@@ -7,6 +7,7 @@ import { embedded } from "./embedded";
 import { Names } from "./names";
 import type { Shown } from "./place";
 import { Resource } from "./resource";
+import { fileName } from "./text";
 import type { Gaps, Ops, Overview, OpRuns, Point, Roofline, Steps, TraceEntry, TraceInfo, TraceListing, ZoneRow } from "./types";
 import { emptyState, parseUrl, writeUrl, type Selection, type Span, type UrlState } from "./url";
 
@@ -346,6 +347,28 @@ export async function openTrace(index: number, from: UrlState = { ...emptyState(
     }
 }
 
+function keyOf(index: number | null): string | null {
+    const entry = index === null ? null : traces.peek()?.[index];
+    return entry?.key ? `${entry.key},${fileName(entry.name).replace(/\.partial$/, "")}` : null;
+}
+
+/** Puts the places of the traces that a link names by their keys; false: the first is not served here. */
+function findTraces(state: UrlState): boolean {
+    const missing = (key: string | null): boolean => {
+        if (!key || placeOf(key) >= 0) return false;
+        const [id = "", name = "FILE"] = [key.slice(0, 8), key.slice(9) || undefined];
+        notice.value = `This link is about ${name} (${id}), which is not among the traces here: opscope view ${name} serves it.`;
+        return true;
+    };
+    if (state.traceKey && !missing(state.traceKey)) state.trace = placeOf(state.traceKey);
+    if (state.otherKey) state.other = missing(state.otherKey) ? null : placeOf(state.otherKey);
+    return !state.traceKey || placeOf(state.traceKey) >= 0;
+}
+
+function placeOf(key: string): number {
+    return (traces.peek() ?? []).findIndex((entry) => entry.key === key.slice(0, 8));
+}
+
 export async function start(): Promise<void> {
     const { state, ignored } = parseUrl(location.hash);
     if (embedded && location.hash.length < 2) state.panel = embedded.panel;
@@ -365,6 +388,7 @@ export async function start(): Promise<void> {
         dispatch.value = embedded.dispatch();
         return;
     }
+    if (!findTraces(state)) return;
     if (embedded || (count === 1 && !waits.value) || (count > 0 && location.hash.length > 1)) await openTrace(Math.min(state.trace, count - 1), state);
 }
 
@@ -386,6 +410,7 @@ function currentUrl(): UrlState {
     return {
         panel: panel.value,
         trace: traceIndex.value,
+        traceKey: keyOf(traceIndex.value),
         window: last?.chosen ? null : last ? { from: last.from, to: last.to } : defaultWindow ? whole.value : null,
         view: { from: Math.round(at.from), to: Math.max(Math.round(at.from) + 1, Math.round(at.to)) },
         selection: selection.value,
@@ -399,6 +424,7 @@ function currentUrl(): UrlState {
         theme: theme.value,
         warmup: warmup.value,
         other: other.value,
+        otherKey: keyOf(other.value),
         windowA: windowA.value,
         windowB: windowB.value,
         align: align.value,
@@ -475,6 +501,7 @@ export function keepUrl(): void {
     });
     addEventListener("popstate", () => {
         const { state } = parseUrl(location.hash);
+        if (!findTraces(state)) return;
         if (state.trace !== traceIndex.value) void openTrace(state.trace, state);
         else applyUrl(state);
         lastPushed = writeUrl({ ...currentUrl(), view: null, folds: [], pins: [], hidden: [], only: null, order: [], colours: null, theme: null, query: null });

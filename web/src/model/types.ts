@@ -6,6 +6,9 @@ export interface TraceEntry {
     id: number;
     name: string;
     path: string;
+    /** Of its content: what links call it by. */
+    key?: string | null;
+    command?: string | null;
     size_bytes: number;
     state: "complete" | "growing" | "damaged" | "replaced" | "deleted";
     zones: number;
@@ -17,6 +20,8 @@ export interface TraceEntry {
     modified_unix_ns?: number;
     start_unix_ns?: number;
     pid?: number | null;
+    /** Why it cannot be opened. */
+    error?: string | null;
 }
 
 export interface TraceListing {

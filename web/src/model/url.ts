@@ -29,7 +29,9 @@ export type Selection =
 
 export interface UrlState {
     panel: string;
+    /** Its place in the list, or, as KEY,NAME of its file, which trace it is wherever that is served. */
     trace: number;
+    traceKey: string | null;
     window: Span | null;
     view: Span | null;
     selection: Selection | null;
@@ -47,6 +49,7 @@ export interface UrlState {
     warmup: boolean;
     /** Compare: the other trace, a window of each, and by what they are aligned ("start", "signpost:NAME", "op:NAME"). */
     other: number | null;
+    otherKey: string | null;
     windowA: Span | null;
     windowB: Span | null;
     align: string;
@@ -56,8 +59,8 @@ export const PANELS = ["overview", "timeline", "ops", "zones", "flame", "memory"
 
 export function emptyState(): UrlState {
     return {
-        panel: "overview", trace: 0, window: null, view: null, selection: null, group: null, query: null, pins: [],
-        folds: [], hidden: [], only: null, order: [], colours: null, theme: null, warmup: false, other: null, windowA: null, windowB: null, align: "start",
+        panel: "overview", trace: 0, traceKey: null, window: null, view: null, selection: null, group: null, query: null, pins: [],
+        folds: [], hidden: [], only: null, order: [], colours: null, theme: null, warmup: false, other: null, otherKey: null, windowA: null, windowB: null, align: "start",
     };
 }
 
@@ -164,9 +167,15 @@ function decode(text: string): string {
 
 const tracks = (text: string) => text.split(",").filter(Boolean).map((t) => Number(t.replace(/^t/, ""))).filter(Number.isInteger);
 
+const POSITION = /^\d{1,7}$/;
+const KEY = /^[0-9a-f]{8}(,|$)/;
+
 function take(state: UrlState, key: string, value: string): boolean {
     switch (key) {
-        case "t": state.trace = /^\d+$/.test(value) ? Number(value) : 0; return /^\d+$/.test(value);
+        case "t":
+            state.trace = POSITION.test(value) ? Number(value) : 0;
+            state.traceKey = KEY.test(value) ? value : null;
+            return POSITION.test(value) || KEY.test(value);
         case "w": return (state.window = parseSpan(value)) !== null;
         case "v": return (state.view = parseSpan(value)) !== null;
         case "sel": return (state.selection = parseSelection(value)) !== null;
@@ -182,7 +191,10 @@ function take(state: UrlState, key: string, value: string): boolean {
             state.theme = value === "dark" || value === "light" ? value : null;
             return state.theme !== null;
         case "warmup": state.warmup = value === "include"; return state.warmup;
-        case "b": state.other = /^\d+$/.test(value) ? Number(value) : null; return state.other !== null;
+        case "b":
+            state.other = POSITION.test(value) ? Number(value) : null;
+            state.otherKey = KEY.test(value) ? value : null;
+            return state.other !== null || state.otherKey !== null;
         case "aw": return (state.windowA = parseSpan(value)) !== null;
         case "bw": return (state.windowB = parseSpan(value)) !== null;
         case "align": state.align = /^(start$|signpost:|op:)/.test(value) ? value : "start"; return state.align === value;
@@ -213,7 +225,8 @@ export function writeUrl(state: UrlState): string {
         const text = encodeURIComponent(value).replace(/%3A/g, ":").replace(/%2C/g, ",");
         parts.push(`${key}=${text}`);
     };
-    if (state.trace) put("t", String(state.trace));
+    if (state.traceKey) put("t", state.traceKey);
+    else if (state.trace) put("t", String(state.trace));
     if (state.window) put("w", writeSpan(state.window));
     if (state.view) put("v", writeSpan(state.view));
     if (state.selection) put("sel", writeSelection(state.selection));
@@ -228,7 +241,8 @@ export function writeUrl(state: UrlState): string {
     if (state.folds.length) put("fold", state.folds.join(","));
     if (state.theme) put("theme", state.theme);
     if (state.warmup) put("warmup", "include");
-    if (state.other !== null) put("b", String(state.other));
+    if (state.otherKey) put("b", state.otherKey);
+    else if (state.other !== null) put("b", String(state.other));
     if (state.windowA) put("aw", writeSpan(state.windowA));
     if (state.windowB) put("bw", writeSpan(state.windowB));
     if (state.align !== "start") put("align", state.align);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be opened, when that is not one trace: recordings that run first, then traces as the server lists them.
+import { useSignal } from "@preact/signals";
 import { bytes, duration, manyOf } from "../model/format";
 import * as state from "../model/state";
 import { fileName, safeText, traceTitle } from "../model/text";
 import type { TraceEntry } from "../model/types";
+import { emptyState } from "../model/url";
 
 interface Place {
     entry: TraceEntry;
@@ -42,21 +44,42 @@ function Recordings({ list }: { list: Place[] }) {
     );
 }
 
+function date(entry: TraceEntry): string {
+    const at = entry.start_unix_ns || entry.modified_unix_ns;
+    return at ? new Date(at / 1e6).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }) : "–";
+}
+
+/** Two that are ticked are compared, the upper one being A. */
 function Traces({ list }: { list: Place[] }) {
+    const ticked = useSignal<readonly number[]>([]);
+    const [a = 0, b = 0] = [...ticked.value].sort((left, right) => left - right);
+    const tick = (index: number) => (ticked.value = ticked.value.includes(index) ? ticked.value.filter((one) => one !== index) : [...ticked.value, index].slice(-2));
     return (
         <>
             <h2>Traces</h2>
             <table aria-label="Traces">
-                <thead><tr><th>name</th><th>length</th><th>zones</th><th>size</th><th>state</th></tr></thead>
+                <thead><tr>{list.length > 1 && <th><span class="unseen">compare</span></th>}<th>name</th><th>recorded</th><th>command</th><th>length</th><th>zones</th><th>size</th><th>state</th></tr></thead>
                 <tbody>
                     {list.map(({ entry, index }) => (
                         <tr key={entry.id} {...open(index)}>
+                            {list.length > 1 && (
+                                <td onClick={(event) => event.stopPropagation()} onKeyDown={(event) => event.stopPropagation()}>
+                                    <input type="checkbox" aria-label={`Compare ${fileName(entry.name)}`} checked={ticked.value.includes(index)} onChange={() => tick(index)} />
+                                </td>
+                            )}
                             <td title={safeText(entry.path)}><button class="link">{fileName(entry.name)}</button></td>
-                            <td>{duration(entry.duration_ns)}</td><td>{manyOf(entry.zones, "zone")}</td><td>{bytes(entry.size_bytes)}</td><td>{entry.state}</td>
+                            <td>{date(entry)}</td><td class="command" title={safeText(entry.command ?? "")}>{safeText(entry.command || "–")}</td>
+                            <td>{duration(entry.duration_ns)}</td><td>{manyOf(entry.zones, "zone")}</td><td>{bytes(entry.size_bytes)}</td>
+                            <td title={safeText(entry.error ?? "")}>{entry.state}</td>
                         </tr>
                     ))}
                 </tbody>
             </table>
+            {list.length > 1 && (
+                <p><button class="compare-two" disabled={ticked.value.length !== 2} onClick={() => void state.openTrace(a, { ...emptyState(), trace: a, panel: "compare", other: b })}>
+                    {ticked.value.length === 2 ? "Compare the two" : "Tick two to compare them"}
+                </button></p>
+            )}
         </>
     );
 }
