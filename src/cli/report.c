@@ -506,7 +506,9 @@ static const struct command_argument arguments[] = {
     {.name = "FILE",
      .kind = ARGUMENT_TRACE,
      .is_repeated = true,
-     .help = "An ops CSV, a folder of device logs, or a trace; several are the hosts of one run."},
+     .help =
+         "An ops CSV, the op table that opscope run writes, a folder of device logs, or a trace; several are the "
+         "hosts of one run."},
     {0},
 };
 

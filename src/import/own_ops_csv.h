@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of recorded ops that opscope itself writes (NAME.ops.csv, opscope ops --csv), read again: calls, what ran for
- * each on a device as one run, signposts. The table does not say what a device calls itself, nor the strides and the
- * padding of tensors. */
+/* The table of ops that opscope writes of a recording (NAME.ops.csv), read again: calls, what ran for each as one run,
+ * signposts. It does not say what a device calls itself, nor the strides and the padding of tensors. */
 #ifndef OPSCOPE_IMPORT_OWN_OPS_CSV_H
 #define OPSCOPE_IMPORT_OWN_OPS_CSV_H
 

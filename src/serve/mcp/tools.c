@@ -180,7 +180,8 @@ static const struct tool tools[] = {
      .arguments = ops_arguments,
      .units =
          "device_ns, alone_ns, gap_before_ns, mean, p50, p99: ns; start: ns since the start of the trace; share of the "
-         "device time: 0 to 1; dram_percent, flops_percent: of the machine's peak",
+         "device time: 0 to 1; dram_percent, flops_percent: of the machine's peak; doubt: why such "
+         "figures are no verdict about these ops",
      .bound = {.skip = (const char *const[]){"columns", NULL}, .rows = "groups", .count = "count"}},
     {.name = "report",
      .title = "What bounds each op, and advice",
