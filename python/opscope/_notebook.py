@@ -72,13 +72,13 @@ class Shown:
         self.recording, self.by = recording, by
         rows = sorted(ask(path, "zones"), key=lambda row: -row[by + "_ns"])
         self.rows, self.left_out = rows[:top], len(rows) - top
+        self.all_ns = sum(row["self_ns"] for row in rows) or 1  # of every thread: shares add up to 100 %
         self.svg = svg_of(path)
 
     def cells(self):
-        wall = max([row["total_ns"] for row in self.rows] or [1]) or 1
         for row in self.rows:
             place = "%s:%s" % (os.path.basename(row["file"]), row["line"]) if row["file"] else ""
-            share = "%.1f %%" % (100 * row["self_ns"] / wall)
+            share = "%.1f %%" % (100 * row["self_ns"] / self.all_ns)
             yield row["name"], place, str(row["count"]), time_text(row["self_ns"]), share, time_text(row["total_ns"])
 
     HEADS = ("function", "where", "calls", "self", "", "total")

@@ -139,6 +139,39 @@ class WithoutIPython(Tools, harness.TestCase):
         self.assertRegex(done.stdout, r"fib +plain.py:5 +15 ")
         self.assertGreaterEqual(int(done.stdout.splitlines()[-1]), 5)
 
+    def test_shares_add_up_whatever_runs_beside(self):
+        """A kernel has threads of its own: of the time of one thread they would be more than 100 %."""
+        if not interpreters():
+            self.skipTest("the build has no Python extension")
+        path = self.write("beside.py", """
+            import sys, threading
+            sys.modules["IPython"] = None
+            import opscope
+            over = threading.Event()
+            begun = threading.Event()
+            def beside():
+                begun.set()
+                over.wait()
+            def work():
+                thread = threading.Thread(target=beside)
+                thread.start()
+                begun.wait()
+                for _ in range(100000):
+                    pass
+                over.set()
+                thread.join()
+            with opscope.record("x.opscope") as recording:
+                work()
+            from opscope._notebook import Shown
+            shown = Shown(recording.path, recording, top=1000)
+            print(shown.left_out, sum(float(cells[4].split()[0]) for cells in shown.cells()))
+            """)
+        done = self.run_command([interpreters()[0], path], env={"PYTHONPATH": os.path.dirname(PACKAGE)})
+        self.assertEqual((done.status, done.stderr), (0, ""), done)
+        left_out, total = done.stdout.split()
+        self.assertLessEqual(int(left_out), 0)
+        self.assertAlmostEqual(float(total), 100, delta=3)  # each is rounded
+
 
 if __name__ == "__main__":
     unittest.main()
