@@ -177,7 +177,7 @@ const COLUMNS: Column<model.DiffRow>[] = [
     { id: "b_total_ns", label: "B", width: 84, value: (row) => row.b_total_ns, cell: (row) => durationCell(row.b_total_ns) },
     { id: "change_ns", label: "difference", width: 96, value: (row) => row.change_ns, order: (row) => Math.abs(row.change_ns), cell: (row) => signed(row.change_ns) },
     {
-        id: "own", label: "change of own time", width: 132, narrowOut: true, title: "difference of the time that is not in zones inside it", value: model.ownChange,
+        id: "own", label: "change of own time", width: 152, narrowOut: true, title: "difference of the time that is not in zones inside it", value: model.ownChange,
         order: (row) => Math.abs(model.ownChange(row)), cell: (row) => signed(model.ownChange(row)),
     },
     { id: "change_percent", label: "%", width: 72, narrowOut: true, value: (row) => row.change_percent, cell: (row) => signedPercent(row.change_percent) },

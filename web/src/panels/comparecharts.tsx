@@ -10,7 +10,7 @@ import { signed } from "./compare";
 import { durationCell, Table, type Column } from "./table";
 
 const HEIGHT = 172;
-const CHARACTER = 6;
+const CHARACTER = 6.7; // the widest of the fonts that a page may get
 
 function useWidth(): [{ current: HTMLDivElement | null }, number] {
     const element = useRef<HTMLDivElement>(null);

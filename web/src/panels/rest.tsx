@@ -117,7 +117,7 @@ function FlameAtRest() {
             <div class="between"><span class="tag">Call tree</span><span class="t3">nothing is selected</span></div>
             <h2>{!leaf || !path[0] ? "No zones in this window" : up ? `Most own time is in ${shortName(names.text(path[0].name))}` : `The heaviest path ends in ${shortName(names.text(leaf.name))}`}</h2>
             {root && path.length > 0 && <List title={up ? "Its heaviest callers" : "Heaviest path"} side="the largest at each level" all={root.total} rows={path.map((node, index) => ({
-                key: `${index}`, label: shortName(names.text(node.name)), side: plural(node.count, "call"), ns: node.total, swatch: `c${names.colour(node.name)}`,
+                key: `${index}`, label: shortName(names.text(node.name)), side: plural(node.count, "call"), ns: node.total, swatch: names.get(node.name ?? -1)?.wait ? "waiting" : `c${names.colour(node.name)}`,
                 act: () => state.select({ kind: "name", name: names.text(node.name) }),
             }))} />}
         </>
