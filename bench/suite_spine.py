@@ -103,6 +103,23 @@ def collector(bench):
         yield Row(f"trace size, {kind}", f["bytes_per_zone"], "B/zone", limit=limit, limit_text=f"<= {limit} B", **floor)
 
 
+def source_lines(bench):
+    """What the lines around 1,000 places, in 20 files, add to a trace, and to the time of the run."""
+    script, places, took, size = bench.program("../tests/programs/script"), [], {}, {}
+    for number in range(20):
+        file = bench.path(f"source{number}.cpp")
+        with open(file, "w", encoding="utf-8") as out:
+            out.writelines(f"    sum_{i % 89} += weight[{i * number % 97}] * transformed({i}, bias_{i * 7 % 101});\n" for i in range(1000))
+        places += [f"place={file}:{line}" for line in range(10, 1000, 20)]
+    for option in ("--source", "--no-source"):
+        out = bench.path(f"lines{option}.opscope")
+        command = [bench.opscope, "run", "-q", "-o", out, *(["--no-source"] if option == "--no-source" else []), script, *places]
+        took[option], _ = bench.repeated(lambda: bench.timed(command)[1] * 1000, 5)
+        size[option] = os.path.getsize(out) / 1000
+    yield Row("source lines of 1,000 places: trace", size["--source"] - size["--no-source"], "KB", limit=200, limit_text="<= 200 KB")
+    yield Row("source lines of 1,000 places: run", took["--source"], "ms", took["--no-source"], "without them")
+
+
 def reading(bench):
     """On the 50 M-zone uniform trace that the collector wrote."""
     trace = bench.path("uniform.opscope")
@@ -130,5 +147,5 @@ def tracy_zones(bench):
 
 
 def rows(bench):
-    for part in (zone_cost, start_up, end_to_end, collector, reading, windows, tracy_zones):
+    for part in (zone_cost, start_up, end_to_end, collector, source_lines, reading, windows, tracy_zones):
         yield from part(bench)

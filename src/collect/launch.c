@@ -24,7 +24,6 @@
 #include "base/count_of.h"
 #include "collect/clock_map.h"
 #include "collect/gpu/metrics.h"
-#include "collect/tracy/find.h"
 #include "collect/tracy/live.h"
 #include "session/cgroup.h"
 
@@ -121,7 +120,7 @@ static int open_signals(struct run *r)
     return r->signal_fd < 0 ? errno : 0;
 }
 
-#define SESSION_TEXT_BYTES (sizeof((struct session_folder *)0)->path + sizeof SESSION_VARIABLE + 64)
+#define SESSION_TEXT_BYTES sizeof(((struct launch_result *)0)->session)
 
 /* OPSCOPE_SESSION=... */
 static void session_text(const struct run *r, char *out)
@@ -324,18 +323,6 @@ static void collect(struct run *r)
     }
 }
 
-/* Looked for only where somebody will ask why nothing came of it: all processes are gone through. */
-static bool has_left_some(const struct run *r)
-{
-    const struct collector_stats *stats = &r->result->stats;
-    char session[SESSION_TEXT_BYTES];
-    if (!r->options->argv || stats->threads || stats->zones || stats->other || stats->ops ||
-        stats->open_zones)
-        return false;
-    session_text(r, session);
-    return tracy_session_has_processes(session, 0);
-}
-
 /* Not even the end of the trace could be written: it never got its name. */
 static bool has_partial(const char *output)
 {
@@ -360,7 +347,7 @@ static void stop_recording(struct run *r)
     collector_finish(r->collector);
     r->result->stats = *collector_get_stats(r->collector);
     r->result->strangers = r->strangers.counts;
-    r->result->has_left_some = has_left_some(r);
+    session_text(r, r->result->session);
     if (r->tracy)
         r->result->stats.threads += tracy_live_threads(r->tracy);
     r->result->elapsed_ns = clock_raw_ns() - r->start_ns;

@@ -71,7 +71,8 @@ struct launch_result {
     uint64_t size_bytes;
     struct collector_stats stats;
     struct stranger_counts strangers; /* processes that could not join */
-    bool has_left_some; /* nothing was recorded, and processes of the command were still there */
+    char session[SESSION_PATH_BYTES + sizeof SESSION_VARIABLE +
+                 64]; /* OPSCOPE_SESSION=...: of its processes */
 };
 
 /* Fails only when nothing was started: the output cannot be made. A session that cannot be made is a notice, and the

@@ -12,6 +12,7 @@
 #include "base/output_path.h"
 #include "cli/run/capture.h"
 #include "cli/run/python.h"
+#include "collect/tracy/find.h"
 #include "load/overview.h"
 #include "present/format.h"
 #include "present/loss_text.h"
@@ -144,7 +145,7 @@ static void explain_strangers(const struct launch_result *r, char *why, size_t s
         snprintf(why, size, "no process that could join the session called the opscope library; %s %s",
                  format_things(&number, counts->of_other_users + counts->elsewhere, "process"),
                  stranger_text(counts));
-    else if (r->has_left_some)
+    else if (r->session[0] && tracy_session_has_processes(r->session, 0))
         snprintf(
             why, size,
             "no process called the opscope library before the command ended, and it left some running: opscope run "
