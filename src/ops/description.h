@@ -45,4 +45,12 @@ static inline uint32_t ops_location(const struct ops *ops, const struct op_call 
     return said != OPS_NONE ? said : call->place;
 }
 
+/* Where that is in a library: the innermost place around it in somebody's own code (trace_file_is_library). OPS_NONE:
+ * there is none, or the call itself is made there. */
+static inline uint32_t ops_own_place(const struct ops *ops, const struct op_call *call) /* one of ops.calls */
+{
+    size_t i = (size_t)(call - ops->calls);
+    return i < ops->own_place_count ? ops->own_places[i] : OPS_NONE;
+}
+
 #endif

@@ -35,6 +35,7 @@ void ops_free(struct ops *ops)
     free(ops->figures);
     free(ops->calls);
     free(ops->runs);
+    free(ops->own_places);
     free(ops->ticks);
     free(ops->run_order);
     free(ops->signposts);
@@ -467,7 +468,7 @@ bool ops_has_fact(const struct ops *ops, const char *key, const char *value)
 
 void ops_clear_calls(struct ops *ops)
 {
-    ops->call_count = ops->run_count = ops->tick_count = ops->figure_count = ops->line_count =
-        ops->signpost_count = 0;
+    ops->call_count = ops->own_place_count = ops->run_count = ops->tick_count = ops->figure_count =
+        ops->line_count = ops->signpost_count = 0;
     ops_forget_numbers(ops);
 }

@@ -230,6 +230,8 @@ struct ops {
     size_t figure_count, figure_capacity;
     struct op_call *calls;
     size_t call_count, call_capacity;
+    uint32_t *own_places; /* by call, as far as some have any: ops_own_place */
+    size_t own_place_count, own_place_capacity;
     struct op_run *runs;
     size_t run_count, run_capacity;
     struct op_ticks *ticks; /* by run, as far as some are known: ops_ticks */

@@ -12,8 +12,10 @@
 struct placed { /* a call that does not say where it is from */
     uint64_t start_ns;
     uint32_t track, call;
-    uint32_t depth; /* of the zone that was found, + 1; 0: none was */
-    uint32_t name;  /* of that zone */
+    struct found {
+        uint32_t depth; /* of the zone that was found, + 1; 0: none was */
+        uint32_t name;  /* of that zone */
+    } any, own;         /* own: outside of libraries */
 };
 
 struct places {
@@ -23,7 +25,7 @@ struct places {
     size_t count;
     uint32_t *first; /* by track: its first one; one more at the end */
     size_t track_count;
-    bool *has_place; /* by name */
+    bool *has_place, *is_own; /* by name */
     size_t name_count;
 };
 
@@ -52,7 +54,8 @@ static bool prepare(struct places *p)
     p->items = malloc((ops->call_count + 1) * sizeof *p->items);
     p->first = calloc(p->track_count + 2, sizeof *p->first);
     p->has_place = calloc(p->name_count + 1, sizeof *p->has_place);
-    if (!p->items || !p->first || !p->has_place)
+    p->is_own = calloc(p->name_count + 1, sizeof *p->is_own);
+    if (!p->items || !p->first || !p->has_place || !p->is_own)
         return false;
     for (uint32_t i = 0; i < ops->call_count; i++) {
         const struct op_call *call = &ops->calls[i];
@@ -69,8 +72,15 @@ static bool prepare(struct places *p)
     for (uint32_t i = 0; i < p->name_count; i++) {
         const struct trace_name *name = trace_get_name(p->trace, i);
         p->has_place[i] = name->file[0] && name->line;
+        p->is_own[i] = p->has_place[i] && !trace_file_is_library(name->file);
     }
     return true;
+}
+
+static void take(struct found *found, uint32_t depth, uint32_t name)
+{
+    if (found->depth <= depth)
+        *found = (struct found){depth + 1, name};
 }
 
 /* A zone on one of the tracks. */
@@ -88,11 +98,9 @@ static void offer(struct places *p, uint32_t track, uint32_t depth, uint32_t nam
             high = middle;
     }
     for (; low < end && p->items[low].start_ns < end_ns; low++) {
-        struct placed *item = &p->items[low];
-        if (item->depth <= depth) {
-            item->depth = depth + 1;
-            item->name = name;
-        }
+        take(&p->items[low].any, depth, name);
+        if (p->is_own[name])
+            take(&p->items[low].own, depth, name);
     }
 }
 
@@ -125,18 +133,39 @@ static int read_zones(struct places *p, struct error *err)
     return result;
 }
 
+static uint32_t text_of(const struct places *p, const struct found *found, struct bytes *text)
+{
+    if (!found->depth)
+        return OPS_NONE;
+    const struct trace_name *name = trace_get_name(p->trace, found->name);
+    bytes_clear(text);
+    bytes_append_format(text, "%s:%u", name->file, (unsigned)name->line);
+    p->ops->failed |= text->failed;
+    return ops_text(p->ops, slice_from((const char *)text->data, text->length));
+}
+
+static void set_own(struct ops *ops, uint32_t call, uint32_t place)
+{
+    if (place == OPS_NONE && call >= ops->own_place_count)
+        return;
+    if (!array_reserve(&ops->own_places, &ops->own_place_capacity, (size_t)call + 1,
+                       sizeof ops->own_places[0])) {
+        ops->failed = true;
+        return;
+    }
+    while (ops->own_place_count <= call)
+        ops->own_places[ops->own_place_count++] = OPS_NONE;
+    ops->own_places[call] = place;
+}
+
 static void set_places(struct places *p)
 {
     struct bytes text = {0};
     for (size_t i = 0; i < p->count && !p->ops->failed; i++) {
         const struct placed *item = &p->items[i];
-        const struct trace_name *name = item->depth ? trace_get_name(p->trace, item->name) : NULL;
-        if (!name)
-            continue;
-        bytes_clear(&text);
-        bytes_append_format(&text, "%s:%u", name->file, (unsigned)name->line);
-        p->ops->failed |= text.failed;
-        p->ops->calls[item->call].place = ops_text(p->ops, slice_from((const char *)text.data, text.length));
+        p->ops->calls[item->call].place = text_of(p, &item->any, &text);
+        if (item->own.depth != item->any.depth)
+            set_own(p->ops, item->call, text_of(p, &item->own, &text));
     }
     bytes_free(&text);
 }
@@ -184,7 +213,7 @@ static void follow_links(struct places *p, const struct ops_links *links)
     struct op_call *calls = p->ops->calls;
     for (size_t first = 0, next; first < p->count; first = next) {
         const struct op_call *outer = &calls[p->items[first].call];
-        uint32_t place = OPS_NONE, module = OPS_NONE;
+        uint32_t place = OPS_NONE, own = OPS_NONE, module = OPS_NONE;
         for (next = first; next < p->count && p->items[next].track == p->items[first].track &&
                            (next == first || p->items[next].start_ns < outer->end_ns);
              next++) {
@@ -193,10 +222,13 @@ static void follow_links(struct places *p, const struct ops_links *links)
             if (forward == OPS_NONE)
                 continue;
             place = ops_location(p->ops, &calls[forward]);
+            own = ops_own_place(p->ops, &calls[forward]);
             module = ops_get_description(p->ops, calls[forward].description)->module;
         }
-        for (size_t i = first; i < next && place != OPS_NONE; i++)
+        for (size_t i = first; i < next && place != OPS_NONE; i++) {
             calls[p->items[i].call].place = place;
+            set_own(p->ops, p->items[i].call, own);
+        }
         for (size_t i = first; i < next && module != OPS_NONE; i++) {
             struct op_call *call = &calls[p->items[i].call];
             call->description = in_module(p->ops, call->description, module);
@@ -222,5 +254,6 @@ int ops_find_places(struct ops *ops, struct trace *trace, const struct ops_links
     free(p.items);
     free(p.first);
     free(p.has_place);
+    free(p.is_own);
     return result;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words for the record model's enums. */
+#include <string.h>
+
 #include "trace/model.h"
 
 #include "base/count_of.h"
@@ -71,4 +73,11 @@ const char *trace_part_role_text(uint32_t role)
                                         [TRACE_PART_KERNEL] = "kernel",
                                         [TRACE_PART_LOCATION] = "location"};
     return pick(words, COUNT_OF(words), role);
+}
+
+bool trace_file_is_library(const char *file)
+{
+    if (file[0] == '<')
+        return strcmp(file, "<string>") != 0 && strcmp(file, "<stdin>") != 0;
+    return strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") || strstr(file, "/lib/python3");
 }

@@ -321,6 +321,8 @@ const char *trace_loss_reason_text(uint32_t reason);
 /* False for what is kept, was dropped because that was asked for, or was not to be recorded. */
 bool trace_loss_is_lost(uint32_t reason);
 const char *trace_op_type_text(uint32_t type);
+/* Is a source file nobody's own code: of an installed module, the interpreter's own, or made while it ran? */
+bool trace_file_is_library(const char *file);
 const char *trace_part_role_text(uint32_t role);
 
 #endif

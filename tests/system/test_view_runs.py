@@ -66,7 +66,7 @@ class Runs(ServerCase):
         self.assertEqual(op["track"], main["id"])
 
     def test_a_run_knows_the_code_that_launched_it(self):
-        train = {"text": "train.py:5", "file": "train.py", "line": 5, "function": "train"}
+        train = {"text": "train.py:5", "file": "train.py", "line": 5, "function": "train", "library": None}
         self.assertEqual(self.one(3 * MS)["launched_from"], train)
         self.assertEqual(self.one(29 * MS)["launched_from"], train)
         self.assertIsNone(self.one(15 * MS, 1)["launched_from"], "its call was not recorded")
@@ -74,7 +74,7 @@ class Runs(ServerCase):
     def test_an_op_knows_all_the_code_that_launched_it(self):
         op = self.get("/api/t/0/op?name=matmul&group=op")
         self.assertEqual(op["place_count"], 1)
-        self.assertEqual(op["places"], [{"text": "train.py:5", "file": "train.py", "line": 5, "function": "train", "count": 3,
+        self.assertEqual(op["places"], [{"text": "train.py:5", "file": "train.py", "line": 5, "function": "train", "library": None, "count": 3,
                                          "device_ns": 3 * MS + 8 * MS - 100 + 2 * MS}])
         locations = {group["name"]: group["location"] for group in self.get("/api/t/0/ops?group=op")["groups"]}
         self.assertEqual(locations["softmax"], "train.py:5")
@@ -191,6 +191,26 @@ class Runs(ServerCase):
         self.assertEqual((part["count"], part["calls"], len(part["rows"]), part["rows"][0]["name"]), (2, 2, 1, "matmul"))
         self.assertEqual(self.get(f"/api/t/0/overhead?from={31 * MS}&to={39 * MS}")["rows"], [])
         self.get("/api/t/0/overhead?limit=x", 400)
+
+    def test_your_own_code_comes_before_the_library_that_it_calls(self):
+        library = "/usr/lib/python3/dist-packages/torch/nn/functional.py"
+        self.serve(self.trace(
+            ("track", "main", 1), ("zone", 0, 0, 900, "main", "train.py:1"), ("zone", 1, 10, 500, "step", "train.py:7"),
+            ("zone", 2, 20, 300, "linear", f"{library}:99"), ("op", 1, 30, 40, "addmm"), ("op", 2, 310, 320, "relu"),
+            ("track", "feeder", 1), ("zone", 0, 0, 900, "run", f"{library}:5"), ("op", 3, 60, 70, "copy"),
+            ("device", "GPU 0", "made up"), ("run", 1, 1000, 2000, "addmm_kernel"), ("run", 2, 3000, 4000, "relu_kernel"), ("run", 3, 5000, 6000, "copy_kernel"),
+            name="library.opscope"))
+        def place(name):
+            [found] = self.get(f"/api/t/0/op?name={name}")["places"]
+            return found["text"], found["library"] and found["library"]["text"]
+        self.assertEqual(place("addmm"), ("train.py:7", f"{library}:99"), "the innermost of both")
+        self.assertEqual(place("relu"), ("train.py:7", None))
+        self.assertEqual(place("copy"), (f"{library}:5", None), "there is nothing else")
+        device = next(track for track in self.get("/api/t/0/trace")["tracks"] if track["kind"] == "device")["id"]
+        found = self.get(f"/api/t/0/run?track={device}&at=1500")["launched_from"]
+        self.assertEqual((found["text"], found["line"], found["function"], found["library"]["line"]), ("train.py:7", 7, "step", 99))
+        said = {row["name"]: row["location"] for row in self.opscope("ops", self.path("library.opscope"), "--json").json()["rows"] if row["type"] != "run"}
+        self.assertEqual(said["addmm"], f"{library}:99", "opscope ops names the call itself")
 
     def test_an_op_that_calls_others_has_their_time_once(self):
         """Whatever the window is about: an op that began before it is around those in it."""

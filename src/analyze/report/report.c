@@ -228,6 +228,12 @@ uint32_t perf_location(const struct perf *perf, const struct perf_row *row)
     return call ? ops_location(perf->ops, call) : OPS_NONE;
 }
 
+uint32_t perf_own_place(const struct perf *perf, const struct perf_row *row)
+{
+    const struct op_call *call = perf_call(perf, row);
+    return call ? ops_own_place(perf->ops, call) : OPS_NONE;
+}
+
 const struct op_figure *perf_find_figure(const struct perf *perf, const struct perf_row *row, uint32_t name)
 {
     const struct op_run *run = name == OPS_NONE ? NULL : perf_run(perf, row);

@@ -245,7 +245,8 @@ static inline const struct op_call *perf_call(const struct perf *perf, const str
     uint32_t call = perf_line(perf, row)->call;
     return call == OPS_NONE ? NULL : &perf->ops->calls[call];
 }
-uint32_t perf_location(const struct perf *perf, const struct perf_row *row); /* text; OPS_NONE: not known */
+uint32_t perf_location(const struct perf *perf, const struct perf_row *row);  /* text; OPS_NONE: not known */
+uint32_t perf_own_place(const struct perf *perf, const struct perf_row *row); /* likewise: ops_own_place */
 const struct op_description *perf_description(const struct perf *perf,
                                               const struct perf_row *row); /* never NULL */
 static inline const struct op_run *perf_run(const struct perf *perf, const struct perf_row *row)

@@ -47,17 +47,10 @@ bool source_is_in_module(const struct trace_name *name, const char *module)
     return false;
 }
 
-bool source_is_library(const char *file)
-{
-    if (file[0] == '<')
-        return strcmp(file, "<string>") != 0 && strcmp(file, "<stdin>") != 0;
-    return strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") || strstr(file, "/lib/python3");
-}
-
 bool source_is_mine(const char *file, const char *folder)
 {
     size_t length = strlen(folder);
-    if (!*file || *file == '<' || source_is_library(file))
+    if (!*file || *file == '<' || trace_file_is_library(file))
         return false;
     if (*file != '/')
         return strncmp(file, "../", 3) != 0;

@@ -14,10 +14,7 @@ bool source_file_matches(const char *file, const char *pattern);
  * other languages a module is a folder or a file without its extension. */
 bool source_is_in_module(const struct trace_name *name, const char *module);
 
-/* Installed modules, the interpreter's own, and code that was made while it ran. */
-bool source_is_library(const char *file);
-
-/* Somebody's own file: below the folder or relative, and not of a library. */
+/* Somebody's own file: below the folder or relative, and not of a library (trace_file_is_library). */
 bool source_is_mine(const char *file, const char *folder);
 
 #endif

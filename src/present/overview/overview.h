@@ -88,12 +88,15 @@ void overview_write_json(const struct overview *overview, struct json *json); /*
 void overview_write_gap(const struct overview *overview, const struct overview_gap *gap, struct json *json);
 /* Members of a place ("kind", "track", "lane", "start", "end", "name"): that of a row of the report's table. */
 void overview_write_row_place(const struct overview *overview, uint32_t row, struct json *json);
-/* Members "text" (the location), "file", "line" and "function"; null where it names no line, or no zone is there. */
-void overview_write_launch(const struct trace *trace, const char *location, struct json *json);
+/* Members "text" (the location), "file", "line" and "function"; null where it names no line, or no zone is there. Where
+ * that is in a library, `own` is the place in somebody's own code that led there (NULL: none): it is the one of these
+ * members, and "library" has those of the location, else null. */
+void overview_write_launch(const struct trace *trace, const char *location, const char *own,
+                           struct json *json);
 /* "train.py:9"; false where there is no line. */
 bool overview_split_place(const char *text, struct slice *file, uint32_t *line);
 struct overview_launch {
-    uint32_t location; /* text */
+    uint32_t location, own; /* texts */
     uint64_t count;
     double ns;
 };

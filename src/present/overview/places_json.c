@@ -31,7 +31,7 @@ static const char *function_at(const struct trace *trace, struct slice file, uin
     return NULL;
 }
 
-void overview_write_launch(const struct trace *trace, const char *location, struct json *json)
+static void write_place(const struct trace *trace, const char *location, struct json *json)
 {
     struct slice file;
     uint32_t line;
@@ -48,9 +48,25 @@ void overview_write_launch(const struct trace *trace, const char *location, stru
     json_member_text(json, "function", function_at(trace, file, line));
 }
 
+void overview_write_launch(const struct trace *trace, const char *location, const char *own,
+                           struct json *json)
+{
+    write_place(trace, own ? own : location, json);
+    json_key(json, "library");
+    if (!own) {
+        json_null(json);
+        return;
+    }
+    json_object(json, JSON_INLINE);
+    write_place(trace, location, json);
+    json_end(json);
+}
+
 static int compare_locations(const void *left, const void *right)
 {
     const struct overview_launch *a = left, *b = right;
+    if (a->own != b->own)
+        return a->own < b->own ? -1 : 1;
     return (a->location > b->location) - (a->location < b->location);
 }
 
@@ -69,12 +85,13 @@ size_t overview_add_up_launches(const struct overview *o, const uint32_t *rows, 
         uint32_t location = perf_location(&o->perf, row);
         double us = perf_time_us(row);
         if (location != OPS_NONE)
-            places[known++] = (struct overview_launch){location, 1, isfinite(us) ? us * 1000 : 0};
+            places[known++] = (struct overview_launch){location, perf_own_place(&o->perf, row), 1,
+                                                       isfinite(us) ? us * 1000 : 0};
     }
     if (known)
         qsort(places, known, sizeof *places, compare_locations);
     for (size_t i = 0; i < known; i++) {
-        if (distinct && places[distinct - 1].location == places[i].location) {
+        if (distinct && compare_locations(&places[distinct - 1], &places[i]) == 0) {
             places[distinct - 1].count++;
             places[distinct - 1].ns += places[i].ns;
         } else {
@@ -98,7 +115,8 @@ int overview_write_launches(const struct overview *o, const uint32_t *rows, size
     json_array(json, JSON_LINES);
     for (size_t i = 0; i < distinct && i < OVERVIEW_LAUNCHES; i++) {
         json_object(json, JSON_INLINE);
-        overview_write_launch(o->trace, perf_text(&o->perf, places[i].location), json);
+        overview_write_launch(o->trace, perf_text(&o->perf, places[i].location),
+                              places[i].own == OPS_NONE ? NULL : perf_text(&o->perf, places[i].own), json);
         json_member_unsigned(json, "count", places[i].count);
         json_member_real(json, "device_ns", round(places[i].ns));
         json_end(json);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analyze/zones/lines.h"
-#include "analyze/source/files.h"
 #include "present/zones/zones.h"
 #include "present/format.h"
 #include "present/lines_table.h"
@@ -74,7 +73,7 @@ static size_t leave_libraries_out(const struct view *view, struct line_stats *st
     if (!view->filter.wants_all_names)
         return 0;
     for (size_t i = 0; i < count; i++)
-        if (!source_is_library(trace_get_name(view->trace, stats->functions[i].name)->file))
+        if (!trace_file_is_library(trace_get_name(view->trace, stats->functions[i].name)->file))
             stats->functions[kept++] = stats->functions[i];
     stats->function_count = kept;
     return count - kept;

@@ -144,19 +144,21 @@ void serve_trace_put_counted(struct serve_trace *st, uint32_t track, unsigned la
 }
 
 int serve_trace_location(struct serve_trace *st, uint32_t process, uint64_t call, const char **location,
-                         struct error *err)
+                         const char **own, struct error *err)
 {
     const struct serve_overview *kept;
     int status = any_overview(st, &kept, err);
     if (status)
         return status;
     const struct ops *ops = &kept->loaded.ops;
-    *location = NULL;
+    *location = *own = NULL;
     for (size_t i = 0; i < ops->call_count; i++) {
         if (ops->calls[i].number != call || ops->calls[i].process != process)
             continue;
         uint32_t text = ops_location(ops, &ops->calls[i]);
+        uint32_t own_text = ops_own_place(ops, &ops->calls[i]);
         *location = text == OPS_NONE ? NULL : ops_get_text(ops, text);
+        *own = own_text == OPS_NONE ? NULL : ops_get_text(ops, own_text);
         return 0;
     }
     return 0;

@@ -145,9 +145,10 @@ int serve_trace_overview(struct serve_trace *st, const struct query_window *wind
 /* The same of `from`, `to` and `warmup`. */
 int query_overview_asked(struct serve_trace *st, const struct query *q, const struct overview **overview,
                          struct error *err);
-/* From where a call was made ("train.py:9"), as the ops of a kept overview know it; NULL: not known. */
+/* From where a call was made ("train.py:9"), as the ops of a kept overview know it; and where that is in a library, the
+ * place in somebody's own code that led there. NULL: not known. */
 int serve_trace_location(struct serve_trace *st, uint32_t process, uint64_t call, const char **location,
-                         struct error *err);
+                         const char **own, struct error *err);
 
 /* The member "counted" of a run: what the tables of ops say of it. */
 void serve_trace_put_counted(struct serve_trace *st, uint32_t track, unsigned lane, const struct node *run,

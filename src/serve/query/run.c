@@ -115,15 +115,15 @@ static int put_call(struct json *j, struct serve_trace *st, uint32_t process, ui
 /* The code that launched it. Where there can be no overview, the answer says why. */
 static void put_launch(struct json *j, struct serve_trace *st, uint32_t process, uint64_t call)
 {
-    const char *location = NULL;
+    const char *location = NULL, *own = NULL;
     struct error ignored = {0};
     json_key(j, "launched_from");
-    if (!call || serve_trace_location(st, process, call, &location, &ignored) != 0 || !location) {
+    if (!call || serve_trace_location(st, process, call, &location, &own, &ignored) != 0 || !location) {
         json_null(j);
         return;
     }
     json_object(j, JSON_INLINE);
-    overview_write_launch(st->trace, location, j);
+    overview_write_launch(st->trace, location, own, j);
     json_end(j);
 }
 

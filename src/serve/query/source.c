@@ -189,7 +189,9 @@ static int add_launches(struct source_places *places, struct serve_trace *st, st
         return error_no_memory(err, "the places of ops");
     size_t count = overview_add_up_launches(overview, NULL, overview->perf.count, launches);
     for (size_t i = 0; i < count && places->is_all; i++) {
-        const char *text = perf_text(&overview->perf, launches[i].location), *file = NULL;
+        const char *text = perf_text(&overview->perf,
+                                     launches[i].own == OPS_NONE ? launches[i].location : launches[i].own),
+                   *file = NULL;
         struct slice path;
         uint32_t line;
         char wanted[PATH_MAX];

@@ -255,6 +255,8 @@ export interface LaunchPlace {
     file: string | null;
     line: number | null;
     function: string | null;
+    /** Where in a library the call itself is: this is then the innermost place in somebody's own code. */
+    library?: { text: string; file: string | null; line: number | null; function: string | null } | null;
     /** Of an op: runs from there, and their time. */
     count?: number;
     device_ns?: number;
