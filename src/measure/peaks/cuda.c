@@ -305,6 +305,13 @@ static void measure_l2(struct cuda *cuda, struct peaks *peaks, double seconds)
     cuda->cuModuleUnload(module);
 }
 
+/* What is missing is said: a report without caches takes what comes from them for an op that cannot be. */
+static void note_l2(struct peaks *peaks)
+{
+    if (!(peaks->caches[0].gb_s > 0))
+        snprintf(peaks->notes, sizeof peaks->notes, "the rate of L2 could not be measured");
+}
+
 /* --- products --- */
 
 struct product {
@@ -407,9 +414,10 @@ static void measure_products(struct cuda *cuda, struct peaks *peaks, const struc
     CUBLAS(FUNCTION)
 #undef FUNCTION
     if (!has_all || cuda->cublasLtCreate(&cuda->handle) != 0) {
-        snprintf(peaks->notes, sizeof peaks->notes,
-                 "cuBLAS (libcublasLt) %s: no matrix rates; --library FOLDER names where it is",
-                 cuda->cublas ? "cannot be used" : "was not found");
+        size_t said = strlen(peaks->notes);
+        snprintf(peaks->notes + said, sizeof peaks->notes - said,
+                 "%scuBLAS (libcublasLt) %s: no matrix rates; --library FOLDER names where it is",
+                 said ? "; " : "", cuda->cublas ? "cannot be used" : "was not found");
         return;
     }
     for (size_t i = 0; i < COUNT_OF(products); i++) {
@@ -441,8 +449,10 @@ int peaks_cuda(struct peaks *peaks, const struct peaks_options *options, struct 
         if (took <= 0)
             status = error_set(err, EIO, "a copy inside the CUDA device's memory failed");
     }
-    if (status == 0)
+    if (status == 0) {
         measure_l2(&cuda, peaks, options->seconds);
+        note_l2(peaks);
+    }
     if (status == 0)
         measure_products(&cuda, peaks, options);
     close_driver(&cuda);

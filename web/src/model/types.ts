@@ -291,7 +291,7 @@ export interface RooflinePoint {
 
 export interface Roofline {
     machine: { name: string; known: boolean } | string | null;
-    roofs: { kind: "dram" | "flops"; label: string; value: number; unit: string }[];
+    roofs: { kind: "dram" | "cache" | "flops"; label: string; value: number; unit: string }[];
     target: number;
     points: RooflinePoint[];
     without_model: { ops: number; ns: number };

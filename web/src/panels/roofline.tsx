@@ -102,8 +102,8 @@ function Roofs({ data, scale }: { data: Roofline; scale: Scale }) {
     const [peak] = peaks;
     const dram = data.roofs.find((roof) => roof.kind === "dram");
     if (!peak || !dram) return null;
-    const path = (factor: number) => {
-        const slope = (dram.value * factor) / 1000;
+    const path = (factor: number, memory = dram.value) => {
+        const slope = (memory * factor) / 1000;
         const ridge = (peak.value * factor) / slope;
         const low = Math.pow(10, Math.log10(scale.xs[0] ?? 1) - 2);
         return `M${scale.x(low)} ${scale.y(low * slope)}L${scale.x(ridge)} ${scale.y(peak.value * factor)}H${scale.right}`;
@@ -119,6 +119,9 @@ function Roofs({ data, scale }: { data: Roofline; scale: Scale }) {
                 const from = scale.x((roof.value * 1000) / dram.value);
                 return <path key={roof.label} class="roof lower" d={`M${from} ${scale.y(roof.value)}H${scale.right}`} />;
             })}
+            {data.roofs.filter((roof) => roof.kind === "cache").map((roof) => (
+                <path key={roof.label} class="roof lower" d={path(1, roof.value)}><title>{figure(roof, true)}</title></path>
+            ))}
             <path class="roof" d={path(1)} />
             <path class="target" d={path(data.target)} />
             <text x={scale.right - 2} y={scale.y(peak.value) - 5} text-anchor="end">{figure(peak, peaks.length > 1)}</text>
