@@ -280,14 +280,20 @@ extern "C" {
 #define OPSCOPE_JOIN2_(a, b) a##b
 #define OPSCOPE_JOIN_(a, b) OPSCOPE_JOIN2_(a, b)
 
+/* In C++ a static object of an inline function is one for the whole process, and a plug-in that has such a one is never
+ * unloaded (STB_GNU_UNIQUE), unless its type is hidden. Each library then has its own, which costs nothing. */
+#if defined(__cplusplus) && defined(__GNUC__)
+#define OPSCOPE_HIDDEN_ __attribute__((visibility("hidden")))
+#else
+#define OPSCOPE_HIDDEN_
+#endif
+struct OPSCOPE_HIDDEN_ opscope_own_site_ {
+    struct opscope_site site;
+};
+
 #define OPSCOPE_SITE_(variable, name_, colour_)                                                              \
-    static struct opscope_site variable = {(uint32_t)sizeof(struct opscope_site),                            \
-                                           (uint32_t)__LINE__,                                               \
-                                           (name_),                                                          \
-                                           __func__,                                                         \
-                                           __FILE__,                                                         \
-                                           (uint32_t)(colour_),                                              \
-                                           0}
+    static struct opscope_own_site_ variable = {{(uint32_t)sizeof(struct opscope_site), (uint32_t)__LINE__,  \
+                                                 (name_), __func__, __FILE__, (uint32_t)(colour_), 0}}
 
 static inline void opscope_scope_end_(const int *is_open)
 {
@@ -299,7 +305,7 @@ static inline void opscope_scope_end_(const int *is_open)
 #define OPSCOPE_ZONE_AT_(unique, name, colour)                                                               \
     OPSCOPE_SITE_(OPSCOPE_JOIN_(opscope_site_, unique), name, colour);                                       \
     const int OPSCOPE_JOIN_(opscope_scope_, unique) __attribute__((cleanup(opscope_scope_end_), unused)) =   \
-        opscope_zone_enter_(&OPSCOPE_JOIN_(opscope_site_, unique))
+        opscope_zone_enter_(&OPSCOPE_JOIN_(opscope_site_, unique).site)
 
 /* A zone until the end of the block. The name must be a string literal. */
 #define OPSCOPE_ZONE(name) OPSCOPE_ZONE_AT2_(__COUNTER__, "" name, 0)
@@ -311,7 +317,7 @@ static inline void opscope_scope_end_(const int *is_open)
 #define OPSCOPE_BEGIN(name)                                                                                  \
     do {                                                                                                     \
         OPSCOPE_SITE_(opscope_site_here_, "" name, 0);                                                       \
-        if (!opscope_zone_enter_(&opscope_site_here_) && opscope_has_session())                              \
+        if (!opscope_zone_enter_(&opscope_site_here_.site) && opscope_has_session())                         \
             opscope_zone_hide_();                                                                            \
     } while (0)
 #define OPSCOPE_END() OPSCOPE_IF_SESSION_(opscope_zone_leave_())
@@ -320,7 +326,7 @@ static inline void opscope_scope_end_(const int *is_open)
     do {                                                                                                     \
         if (opscope_is_recording()) {                                                                        \
             OPSCOPE_SITE_(opscope_site_here_, "" name, 0);                                                   \
-            opscope_counter_(&opscope_site_here_, (double)(value));                                          \
+            opscope_counter_(&opscope_site_here_.site, (double)(value));                                     \
         }                                                                                                    \
     } while (0)
 /* The end of one frame, step or iteration of that name. */
@@ -328,7 +334,7 @@ static inline void opscope_scope_end_(const int *is_open)
     do {                                                                                                     \
         if (opscope_has_session()) {                                                                         \
             OPSCOPE_SITE_(opscope_site_here_, "" name, 0);                                                   \
-            opscope_frame_(&opscope_site_here_);                                                             \
+            opscope_frame_(&opscope_site_here_.site);                                                        \
         }                                                                                                    \
     } while (0)
 

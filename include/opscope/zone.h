@@ -137,11 +137,26 @@ __attribute__((always_inline)) static inline int opscope_end_or_(struct opscope_
 OPSCOPE_API int opscope_zone_begin_rare_(uint64_t *slot, uint64_t word) OPSCOPE_HOT_;
 OPSCOPE_API int opscope_zone_end_rare_(uint64_t *slot, uint64_t word) OPSCOPE_HOT_;
 
+/* ThreadSanitizer does not see what orders the accesses of one thread to a chunk after those of another that had it
+ * before (the collector, in another process). What it does not compile it does not watch: with it, zones are calls. */
+#if defined(__SANITIZE_THREAD__)
+#define OPSCOPE_ZONES_ARE_CALLS_ 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define OPSCOPE_ZONES_ARE_CALLS_ 1
+#endif
+#endif
+#if !defined(OPSCOPE_ZONES_ARE_CALLS_)
+#define OPSCOPE_ZONES_ARE_CALLS_ 0
+#endif
+
 /* Is a zone open now that opscope_zone_leave_ must end? */
 __attribute__((always_inline)) static inline int opscope_zone_enter_(struct opscope_site *site)
 {
     if (!opscope_is_recording())
         return 0;
+    if (OPSCOPE_ZONES_ARE_CALLS_)
+        return opscope_zone_begin_(site);
     uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
     if (OPSCOPE_UNLIKELY_(!id))
         return opscope_zone_begin_(site);
@@ -151,7 +166,7 @@ __attribute__((always_inline)) static inline int opscope_zone_enter_(struct opsc
 __attribute__((always_inline)) static inline void opscope_zone_leave_(void)
 {
     struct opscope_cursor_ *c = opscope_thread_cursor_;
-    if (OPSCOPE_UNLIKELY_(!c->state.owed_bytes))
+    if (OPSCOPE_ZONES_ARE_CALLS_ || OPSCOPE_UNLIKELY_(!c->state.owed_bytes))
         opscope_zone_end_();
     else
         opscope_end_or_(c, opscope_zone_end_rare_);

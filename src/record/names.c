@@ -79,7 +79,7 @@ static bool entry_matches(const struct name_entry *e, const struct name_definiti
         return false;
     const char *at = (const char *)(e + 1);
     for (uint32_t i = 0; i < d->piece_count; i++) {
-        if (d->pieces[i].length && memcmp(at, d->pieces[i].data, d->pieces[i].length) != 0)
+        if (!bytes_are_equal(at, d->pieces[i].data, d->pieces[i].length))
             return false;
         at += d->pieces[i].length + 1;
     }
@@ -115,7 +115,7 @@ static uint32_t entry_add(const struct name_definition *d, size_t length, uint32
     char *out = (char *)(e + 1);
     for (uint32_t i = 0; i < d->piece_count; i++) {
         if (d->pieces[i].length)
-            memcpy(out, d->pieces[i].data, d->pieces[i].length);
+            copy_bytes(out, d->pieces[i].data, d->pieces[i].length);
         out += d->pieces[i].length;
         *out++ = '\0';
     }
@@ -201,5 +201,5 @@ bool names_is_called(uint32_t id, const char *name)
     size_t length = strlen(name);
     const struct name_entry *e = entry_of(id, length);
     return e && e->length >= length && (e->kind == NAME_TEXT || e->kind == NAME_SITE) &&
-           memcmp(e + 1, name, length + 1) == 0;
+           bytes_are_equal(e + 1, name, length + 1);
 }

@@ -199,9 +199,9 @@ static void emit_text(unsigned kind, const char *head, size_t head_length, const
         size_t from_head = offset < head_length ? head_length - offset : 0;
         from_head = from_head < bytes ? from_head : bytes;
         if (from_head)
-            memcpy(out, head + offset, from_head);
+            copy_bytes(out, head + offset, from_head);
         if (bytes > from_head)
-            memcpy(out + from_head, tail + (offset + from_head - head_length), bytes - from_head);
+            copy_bytes(out + from_head, tail + (offset + from_head - head_length), bytes - from_head);
         slot_show(slot, now_kind(c, kind));
         cursor_did(c, 1 + slots, 0, 0);
         offset += bytes;

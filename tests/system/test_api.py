@@ -184,6 +184,12 @@ class Places(Api):
         trace = self.record_program("plugin_host", harness.program("sample_plugin.so"), 3)
         self.assertEqual(trace.counts(), {"plugin_work": 3, "zone of a plug-in": 30, "after dlclose": 1})
 
+    def test_a_plug_in_with_inline_members_is_unloaded(self):
+        plugin = harness.program("inline_member_plugin.so")
+        trace = self.record_program("plugin_host", plugin, 3)
+        self.assertEqual(trace.count("inline member"), 30)
+        self.assertEqual(trace.lost_zones, 0)
+
     def test_a_static_program(self):
         if not os.path.exists(os.path.join(harness.PROGRAMS, "hello_static")):
             self.skipTest("sanitizers do not link statically")
@@ -269,6 +275,59 @@ class Compiling(harness.TestCase):
                     self.assert_status(self.compile(compiler, f"-std={standard}", *warnings, *extra, text=cpp_text))
         if not found:
             self.skipTest("no compiler is installed")
+
+    THREADS = """
+#include <opscope/opscope.h>
+#include <pthread.h>
+static void *work(void *name)
+{
+    opscope_thread_name((const char *)name);
+    for (int i = 0; i < 3000; i++) {
+        OPSCOPE_ZONE("outer");
+        OPSCOPE_ZONE_COLOUR("inner", 0x112233);
+        if (i % 100 == 0)
+            opscope_message("a message that is longer than one slot");
+        OPSCOPE_COUNTER("i", i);
+    }
+    return NULL;
+}
+int main(void)
+{
+    for (int round = 0; round < 20; round++) {
+        pthread_t threads[4];
+        for (int i = 0; i < 4; i++)
+            pthread_create(&threads[i], NULL, work, (void *)(i % 2 ? "odd" : "even"));
+        for (int i = 0; i < 4; i++)
+            pthread_join(threads[i], NULL);
+    }
+    return 0;
+}
+"""
+
+    def test_thread_sanitizer_of_a_user(self):
+        """Threads have one another's chunks and cursors, in an order that the sanitizer does not see."""
+        flags = ["-std=gnu11", "-g", "-O1", "-fsanitize=thread", "-pthread"]
+        found = 0
+        for compiler in ("gcc", "clang"):
+            program = self.path("empty")
+            source = self.path("empty.c")
+            with open(source, "w", encoding="ascii") as file:
+                file.write("int main(void) { return 0; }\n")
+            works = self.run_command(["sh", "-c", '"$@" && ./empty', "sh", compiler, *flags, source, "-o", program], cwd=self.folder)
+            if works.status:
+                continue
+            found += 1
+            self.assert_status(self.compile(compiler, *flags, text=self.THREADS))
+            library = os.path.dirname(harness.OPSCOPE)
+            linked = [compiler, *flags, self.path("x.o"), "-L", library, "-lopscope", f"-Wl,-rpath,{library}", "-o", program]
+            self.assert_status(self.run_command(linked))
+            path = self.path("tsan.opscope")
+            done = self.opscope("run", "-o", path, "--buffer-size", "1M", "--on-full=wait", "--", program)
+            self.assertNotIn("ThreadSanitizer", done.stdout + done.stderr)
+            self.assert_status(done)
+            self.assertEqual(facts.Trace(path).count("inner"), 20 * 4 * 3000)
+        if not found:
+            self.skipTest("no compiler with ThreadSanitizer works here")
 
     def test_a_name_must_be_a_literal(self):
         text = "#include <opscope/opscope.h>\nvoid f(const char *p);\nvoid f(const char *p) { OPSCOPE_ZONE(p); }\n"

@@ -150,9 +150,9 @@ static inline void opscope_tracy_plot_(struct opscope_site *site, const char *na
 
 #define OPSCOPE_TRACY_PLOT_(name, value)                                                                     \
     do {                                                                                                     \
-        static struct opscope_site opscope_site_here_ = {                                                    \
-            sizeof(struct opscope_site), 0, NULL, NULL, NULL, 0, 0};                                         \
-        opscope_tracy_plot_(&opscope_site_here_, name, value);                                               \
+        static struct opscope_own_site_ opscope_site_here_ = {                                               \
+            {sizeof(struct opscope_site), 0, NULL, NULL, NULL, 0, 0}};                                       \
+        opscope_tracy_plot_(&opscope_site_here_.site, name, value);                                          \
     } while (0)
 
 /* Frames of one name are one set, wherever they are marked; Tracy calls the nameless one so. */

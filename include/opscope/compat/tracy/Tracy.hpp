@@ -140,16 +140,12 @@ enum TracyParamType { TracyParamTypeInt, TracyParamTypeBool, TracyParamTypeTrigg
 #define OPSCOPE_TRACY_ZONE_(variable, name, color, active)                                                   \
     OPSCOPE_TRACY_ZONE_AT_(OPSCOPE_JOIN_(OPSCOPE_JOIN_(opscope_site_, variable), __LINE__), variable, name,  \
                            color, active)
-#define OPSCOPE_TRACY_ZONE_AT_(site, variable, name, color, active)                                          \
+#define OPSCOPE_TRACY_ZONE_AT_(place, variable, name, color, active)                                         \
     OPSCOPE_TRACY_QUIET_                                                                                     \
-    static opscope_site site = {static_cast<uint32_t>(sizeof(opscope_site)),                                 \
-                                static_cast<uint32_t>(TracyLine),                                            \
-                                name,                                                                        \
-                                TracyFunction,                                                               \
-                                TracyFile,                                                                   \
-                                static_cast<uint32_t>(color),                                                \
-                                0};                                                                          \
-    tracy::ScopedZone variable(&site, static_cast<bool>(active));                                            \
+    static opscope_own_site_ place = {{static_cast<uint32_t>(sizeof(opscope_site)),                          \
+                                       static_cast<uint32_t>(TracyLine), name, TracyFunction, TracyFile,     \
+                                       static_cast<uint32_t>(color), 0}};                                    \
+    tracy::ScopedZone variable(&(place).site, static_cast<bool>(active));                                    \
     OPSCOPE_TRACY_LOUD_
 #define OPSCOPE_TRACY_TRANSIENT_(variable, name, color, active)                                              \
     OPSCOPE_TRACY_QUIET_                                                                                     \

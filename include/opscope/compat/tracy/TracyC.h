@@ -214,15 +214,10 @@ static inline void ___tracy_emit_zone_value(TracyCZoneCtx context, uint64_t valu
 }
 
 #define OPSCOPE_TRACY_C_ZONE_(context, name, color, active)                                                  \
-    static struct opscope_site OPSCOPE_JOIN_(opscope_site_,                                                  \
-                                             context) = {(uint32_t)sizeof(struct opscope_site),              \
-                                                         (uint32_t)(TracyLine),                              \
-                                                         name,                                               \
-                                                         TracyFunction,                                      \
-                                                         TracyFile,                                          \
-                                                         (uint32_t)(color),                                  \
-                                                         0};                                                 \
-    TracyCZoneCtx context = opscope_tracy_begin_(&OPSCOPE_JOIN_(opscope_site_, context), (active) != 0)
+    static struct opscope_own_site_ OPSCOPE_JOIN_(opscope_site_, context) = {                                \
+        {(uint32_t)sizeof(struct opscope_site), (uint32_t)(TracyLine), name, TracyFunction, TracyFile,       \
+         (uint32_t)(color), 0}};                                                                             \
+    TracyCZoneCtx context = opscope_tracy_begin_(&OPSCOPE_JOIN_(opscope_site_, context).site, (active) != 0)
 
 #define TracyCZone(context, active) OPSCOPE_TRACY_C_ZONE_(context, NULL, 0, active)
 #define TracyCZoneN(context, name, active) OPSCOPE_TRACY_C_ZONE_(context, name, 0, active)
