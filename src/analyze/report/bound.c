@@ -221,21 +221,35 @@ const char *perf_doubt_text(unsigned doubt)
     return doubt < PERF_DOUBTS ? texts[doubt] : "";
 }
 
-static void add_doubtful(struct doubtful *found, const struct perf_row *row,
+/* The figure that is in doubt. */
+static double doubtful_percent(const struct perf_row *row, enum perf_doubt doubt,
+                               const struct perf_figures *figures, const char **roof)
+{
+    double memory = memory_percent(figures), flops = figures->flops_percent;
+    bool is_either = doubt == PERF_DOUBT_AT_MOST || doubt == PERF_DOUBT_KV_CACHE;
+    *roof = row->cache_plus_1 ? "cache bandwidth" : "DRAM bandwidth";
+    if (doubt == PERF_DOUBT_LINK) {
+        *roof = "link bandwidth";
+        return figures->link_percent;
+    }
+    if (doubt != PERF_DOUBT_FLOPS && (!is_either || !(longer(memory, flops) == flops)))
+        return memory;
+    *roof = "FLOPs";
+    return flops;
+}
+
+static void add_doubtful(struct doubtful *found, const struct perf_row *row, enum perf_doubt doubt,
                          const struct perf_figures *figures)
 {
-    double memory = memory_percent(figures);
-    double percent = longer(longer(memory, figures->flops_percent), figures->link_percent);
+    const char *roof;
+    double percent = doubtful_percent(row, doubt, figures, &roof);
     found->count++;
     found->time_us += perf_time_us(row);
     if (percent <= found->percent)
         return;
     found->percent = percent;
     found->most = row;
-    found->roof = percent == figures->flops_percent  ? "FLOPs"
-                  : percent == figures->link_percent ? "link bandwidth"
-                  : row->cache_plus_1                ? "cache bandwidth"
-                                                     : "DRAM bandwidth";
+    found->roof = roof;
 }
 
 static void note_doubtful(struct perf *perf, const struct doubtful *found, unsigned doubt)
@@ -276,7 +290,7 @@ void perf_find_bounds(struct perf *perf)
         perf->doubt_count += verdict.doubt != PERF_NO_DOUBT;
         leave_out_of_sums(perf, row);
         if (verdict.doubt)
-            add_doubtful(&found[verdict.doubt], row, &figures);
+            add_doubtful(&found[verdict.doubt], row, verdict.doubt, &figures);
     }
     for (unsigned doubt = 1; doubt < PERF_DOUBTS; doubt++)
         note_doubtful(perf, &found[doubt], doubt);
