@@ -58,7 +58,7 @@ class Followed(PageCase):
 
     def test_a_recording_that_grows_all_the_time(self):
         """The address follows the view, tracks are asked for once a second, and it is never said to be incomplete."""
-        program = self.record("zones=3", "read", "zones=20000000", "read", options=("-q", "--view"))
+        program = self.record("zones=3", "read", "zones=20000000", "read", options=("-q", "--view", "--on-full=wait"))
         self.open(program.stderr.readline().decode().split("live page: ")[1].strip())
         self.page("wait", STATE, r"^recording, .*, 3 zones$")
         self.page("ask", """window.seen = { texts: new Set(), hashes: new Set(), began: performance.now() };
@@ -70,7 +70,7 @@ class Followed(PageCase):
             setInterval(look, 20); 0""" % STATE)
         self.go_on(program)
         self.page("wait", STATE, r"^recording, .*, 20\.0 M zones$")
-        self.page("wait", ".drawer tbody tr", r"^work.*20,000,003")
+        self.page("wait", ".drawer tbody tr", "^work")
         asked = self.page("ask", "({ hashes: seen.hashes.size, seconds: (performance.now() - seen.began) / 1000, "
                                  "asked: performance.getEntriesByType('resource').filter((one) => /\\/trace$/.test(one.name) && one.startTime > seen.began).length })")
         self.assertGreaterEqual(asked["hashes"], 3, asked)
@@ -86,7 +86,7 @@ class Followed(PageCase):
     def test_a_server_with_another_token(self):
         program = self.record("zones=3", "say=ready", "read")
         self.assertIn(b"ready", program.stdout.readline())
-        self.open(self.serve(self.path("live.opscope.partial")))
+        self.open(self.serve(self.path("live.opscope.partial"), "--port", 0))
         self.page("wait", STATE, r"^recording, .*, 3 zones$")
         port = self.address[1]
         self.stop()
@@ -119,7 +119,7 @@ class Followed(PageCase):
         program = self.record("zones=3", "say=ready", "read", "zones=4", "read")
         self.assertIn(b"ready", program.stdout.readline())
         chosen = {"OPSCOPE_VIEW_TOKEN": "the-same-for-both"}
-        self.open(self.serve(self.path("live.opscope.partial"), extra=chosen))
+        self.open(self.serve(self.path("live.opscope.partial"), "--port", 0, extra=chosen))
         self.page("wait", STATE, r"^recording, .*, 3 zones$")
         port = self.address[1]
         self.stop()

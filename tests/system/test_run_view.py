@@ -167,6 +167,12 @@ class RunView(LiveCase):
         self.assertEqual(self.address[1], port)
         self.assertEqual(self.finish(), 0)
 
+    def test_any_port(self):
+        self.run_view("zones=1", options=("-q", "--port", "0"))
+        self.assertGreater(self.address[1], 0)
+        self.assertEqual(self.get("/api/traces")["traces"][0]["name"], "live.opscope.partial")
+        self.assertEqual(self.finish(), 0)
+
     def test_a_command_that_cannot_be_run(self):
         done = self.opscope("run", "--view", "-o", self.path("t.opscope"), "--", self.path("missing"))
         self.assert_status(done, 127)

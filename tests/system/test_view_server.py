@@ -431,6 +431,11 @@ class Connections(ServerCase):
         self.server = first
         self.use(first_link)
 
+    def test_any_port(self):
+        self.serve(self.small_trace(), "--port", 0)
+        self.assertGreater(self.address[1], 0)
+        self.assertEqual(self.get("/api/traces")["traces"][0]["zones"], 4)
+
     def test_ends_well(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             self.serve(self.small_trace())
