@@ -45,6 +45,7 @@ def load_recorder(path):
     library.opscope_device_track_.restype = ctypes.c_uint32
     library.opscope_device_track_.argtypes = [ctypes.c_uint32, ctypes.c_uint32, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32]
     library.opscope_device_run_.argtypes = [ctypes.POINTER(Run)]
+    library.opscope_device_lost_.argtypes = [ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64]
     library.opscope_device_sync_.argtypes = [ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64]
     return library
 
@@ -71,17 +72,15 @@ class Receiver:
         self.lock = threading.Lock()
         self.chips = {}
         self.names = {}
-        self.lost = self.taken = 0
+        self.lost = 0  # and not yet said
 
     def __call__(self, batch):
         try:
             now = (self.recorder.opscope_now_(), time.perf_counter_ns())
             with self.lock:
-                lost = int(getattr(batch, "dropped", 0))
-                for record in getattr(batch, "records", None) or (() if hasattr(batch, "records") else (batch,)):
+                self.lost += int(getattr(batch, "dropped", 0))
+                for record in batch.records if hasattr(batch, "records") else (batch,):
                     self.take(record, now)
-                if lost:
-                    self.lose(lost)
         except Exception as error:  # whatever the runtime hands over: recording ends, the program goes on
             self.fail(error)
 
@@ -109,9 +108,13 @@ class Receiver:
     def take(self, record, now):
         start, end = int(record.start_timestamp), int(record.end_timestamp)
         if not float(record.frequency) > 0 or end < start:
-            return self.lose(1)
+            self.lost += 1
+            return
         chip = self.chip_of(record)
         self.tie_clocks(chip, record, now)
+        if self.lost:  # a batch does not say of which chip: the next that is heard of stands for all
+            self.recorder.opscope_device_lost_(chip.device, self.lost, 0, 0)
+            self.lost = 0
         sources = tuple(str(source) for source in record.kernel_sources)
         named = self.names.get(sources)
         if named is None:
@@ -125,10 +128,6 @@ class Receiver:
         run = Run(ctypes.sizeof(Run), chip.track, 0, named[0], start, end - start)
         run.figures, run.figure_count = figures, 2
         self.recorder.opscope_device_run_(ctypes.byref(run))
-        self.taken += 1
-
-    def lose(self, count):
-        self.lost += count
 
 
 def module_with_callback(ttnn):
@@ -160,4 +159,4 @@ def finish(module, handle, receiver, say):
     except Exception as error:
         say("the real-time profiler's callback could not be taken back: %s" % error)
     if receiver.lost:
-        say("the real-time profiler lost %d records of programs" % receiver.lost)
+        say("the real-time profiler lost %d more records of programs at the end" % receiver.lost)

@@ -110,7 +110,9 @@ class Callback(harness.TestCase):
         self.assertEqual({row["op"] for row in rows}, {"matmul_compute"})
         self.assertEqual(sorted({round(row["time_us"] * 1000) for row in rows}), [300, 600])
         self.assertEqual({row["device"] for row in rows}, {0, 1})
-        self.assertIn("lost 3 records", done.stderr)
+        self.assertIn("lost", done.stderr)
+        losses = self.opscope_json("info", "t.opscope")
+        self.assertEqual(losses["lost_records"], 3, done)
 
     def test_single_records_of_older_releases(self):
         program = PROGRAM.split("for step")[0] + "ttnn.send(ttnn.record(None, 10, 25, program_id=4))\n"
