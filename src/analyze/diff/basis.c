@@ -8,7 +8,11 @@
  * enough of them calls that sure. So a change is noise as well where more than one in twenty pairs of a step of A and
  * one of B went the other way, or where it is no larger than what lies between the fast and the slow steps of one run:
  * steps of one program, run after run on a machine with five times as much work as cores, were up to 2.3 times as long,
- * and within each run as far apart. Three times as long is never noise. */
+ * and within each run as far apart. Three times as long is never noise.
+ *
+ * Where the host's CPU computes the ops, the machine's speed is in the trace: how long the ops take that both runs have.
+ * Where steps of one run are far apart, what they took is held against that. The same program was five times as slow in
+ * one run as in the run before, and all its ops were; and one with four times the work was as fast as the run before. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +21,13 @@
 #include "analyze/diff/stats.h"
 
 #define LEAST_STEPS 2u
-#define SURE_SHARE 0.95  /* of the pairs of steps */
-#define BEYOND_NOISE 3.0 /* times as long */
+#define SURE_SHARE 0.95 /* of the pairs of steps */
+/* Slow steps of a run against its fast ones: the machine did something else as well. */
+#define BUSY_SPREAD 1.25
+#define SAME_SPEED 1.25 /* times as much: what is left at equal speed is not to be seen on such a machine */
+#define LEAST_ROWS 3u
+#define LEAST_SHARE 0.005 /* of the time of ops */
+#define BEYOND_NOISE 3.0  /* times as long */
 
 static const struct diff_run *run_at(const struct diff *diff, int side, size_t i)
 {
@@ -77,6 +86,7 @@ static void test_steps(const struct diff *diff, double *a, size_t a_count, doubl
     t->share = share_of_longer(a, a_count, b, b_count);
     double low = fmin(t->medians[DIFF_A], t->medians[DIFF_B]);
     double high = fmax(t->medians[DIFF_A], t->medians[DIFF_B]);
+    t->at_speed = fmax(spread(a, a_count), spread(b, b_count)) >= BUSY_SPREAD ? 0 : NAN; /* to be found */
     bool is_apart = (t->share >= SURE_SHARE || t->share <= 1 - SURE_SHARE) &&
                     high > low * fmax(spread(a, a_count), spread(b, b_count));
     bool is_large = high >= BEYOND_NOISE * low;
@@ -184,6 +194,48 @@ static void set_step_total(struct diff *diff)
     total->margin = 2.576 * sqrt(variance);
 }
 
+/* Of the rows of equal ops: how much longer one takes in B, in the middle; NAN: too few. */
+static double find_slowdown(const struct diff *diff, const double per[DIFF_SIDES])
+{
+    const struct diff_total *device = &diff->totals[DIFF_DEVICE_TIME];
+    double *ratios = malloc((diff->row_count + 1) * sizeof *ratios), found = NAN;
+    size_t count = 0;
+    for (size_t r = 0; ratios && r < diff->row_count; r++) {
+        const struct diff_row *row = &diff->rows[r];
+        double means[DIFF_SIDES];
+        bool is_large = false;
+        if (row->kind != DIFF_OP_ROW || !row->matched || row->shapes[DIFF_A] != row->shapes[DIFF_B])
+            continue;
+        for (int side = 0; side < DIFF_SIDES; side++) {
+            means[side] = row->total_ns[side] * per[side] / (double)row->counts[side];
+            is_large |= row->total_ns[side] >= LEAST_SHARE * device->values[side];
+        }
+        if (is_large && means[DIFF_A] > 0 && means[DIFF_B] > 0)
+            ratios[count++] = means[DIFF_B] / means[DIFF_A];
+    }
+    if (count >= LEAST_ROWS)
+        found = stats_median(ratios, count);
+    free(ratios);
+    return found;
+}
+
+/* What the ops took, at the speed that the machine had in both runs. */
+static void hold_against_speed(struct diff *diff, const double per[DIFF_SIDES])
+{
+    struct diff_step_test *t = &diff->step_test;
+    const struct diff_total *device = &diff->totals[DIFF_DEVICE_TIME];
+    bool is_cpu = diff->runs[DIFF_A].is_cpu && diff->runs[DIFF_B].is_cpu;
+    if (isnan(t->at_speed) || !is_cpu || !device->is_there || !(device->values[DIFF_A] > 0)) {
+        t->at_speed = NAN;
+        return;
+    }
+    t->at_speed = device->values[DIFF_B] / device->values[DIFF_A] / find_slowdown(diff, per);
+    if (t->at_speed >= DIFF_MORE_WORK || t->at_speed <= 1 / DIFF_MORE_WORK)
+        t->is_noise = false;
+    else if (t->at_speed < SAME_SPEED && t->at_speed > 1 / SAME_SPEED)
+        t->is_noise = true;
+}
+
 void diff_apply_basis(struct diff *diff)
 {
     if (!diff->is_per_step)
@@ -192,6 +244,7 @@ void diff_apply_basis(struct diff *diff)
     divide_rows(diff, per);
     divide_groups(diff, per);
     divide_totals(diff, per);
+    hold_against_speed(diff, per);
     set_step_total(diff);
     if (!diff->has_ops)
         diff->totals[DIFF_TOTAL] = diff->totals[DIFF_STEP];

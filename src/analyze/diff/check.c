@@ -135,32 +135,39 @@ static void check_step(const struct diff *diff, struct check_result *result)
 {
     const struct diff_total *total = &diff->totals[DIFF_STEP];
     const struct diff_step_test *test = &diff->step_test;
-    if (!diff->is_per_step) {
-        check_total(diff, DIFF_TOTAL, result);
-        return;
-    }
-    if (has_runs(diff)) { /* from run to run */
-        check_total(diff, DIFF_STEP, result);
-        return;
-    }
     const double *medians = test->medians;
+    if (!diff->is_per_step || has_runs(diff)) { /* several runs: from run to run */
+        check_total(diff, diff->is_per_step ? DIFF_STEP : DIFF_TOTAL, result);
+        return;
+    }
     bool is_mean = total->values[DIFF_B] * medians[DIFF_A] >= medians[DIFF_B] * total->values[DIFF_A];
     result->before = is_mean ? total->values[DIFF_A] : medians[DIFF_A];
     result->now = is_mean ? total->values[DIFF_B] : medians[DIFF_B];
-    const char *what = is_mean ? "mean" : "median";
     size_t a = diff->runs[DIFF_A].steps.count, b = diff->runs[DIFF_B].steps.count;
-    if (!is_above(result))
+    bool is_more_work = test->at_speed >= DIFF_MORE_WORK;
+    double more = (test->at_speed - 1) * 100, share = test->share * 100;
+    if (!is_above(result) && !is_more_work)
         result->verdict = CHECK_PASSED;
+    else if (is_more_work)
+        conclude(
+            result, CHECK_FAILED,
+            "more than noise: the machine was busy; at the speed of the ops that both have, ops take %+.0f %%",
+            more);
+    else if (test->is_noise && !isnan(more))
+        conclude(
+            result, CHECK_NOISE,
+            "within the noise: the machine was busy; at the speed of the ops that both have, ops take %+.0f %%",
+            more);
     else if (test->is_noise)
         conclude(
             result, CHECK_NOISE,
-            "within the noise: steps of one run differ as much, and one of B takes longer than one of A in "
-            "%.0f %% of all pairs",
-            test->share * 100);
+            "within the noise: steps of one run differ as much; one of B takes longer than one of A in %.0f %% "
+            "of all pairs",
+            share);
     else
         conclude(result, CHECK_FAILED,
                  "more than noise: the %s of %zu against %zu steps, B takes longer in %.0f %% of all pairs",
-                 what, b, a, test->share * 100);
+                 is_mean ? "mean" : "median", b, a, share);
 }
 
 static bool is_named(const struct diff *diff, uint32_t text, const char *name)

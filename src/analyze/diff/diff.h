@@ -111,6 +111,7 @@ struct diff_run {
     size_t op_count, op_capacity;
     uint32_t *
         roles; /* by op: which thread of which process called it, as two runs number them; NULL: there is one */
+    bool is_cpu; /* the host's CPU computed the ops: who else uses it makes them slower */
     uint64_t device_op_count, host_op_count, signpost_count, untimed_count;
     double device_ns, gap_ns, host_ns; /* host_ns: of all ops that have a time on the host */
     struct diff_zone *zones;
@@ -208,12 +209,17 @@ struct diff_key_sum {
     uint64_t count;
 };
 
+#define DIFF_MORE_WORK 2.0 /* times as much, at equal speed: not noise on any machine */
+
 /* Is what a step takes longer or shorter by more than steps vary? */
 struct diff_step_test {
     double medians[DIFF_SIDES];
     double p; /* rank-sum test over the steps */
     double
         share; /* of all pairs of a step of A and one of B: the one of B takes longer; equal ones count half */
+    /* of ops that the host's CPU computed, on a machine that was busy: how much more they took in B, at the speed that
+     * the ops show that both have; NAN: not known */
+    double at_speed;
     bool is_noise;
 };
 

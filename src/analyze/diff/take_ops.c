@@ -14,6 +14,7 @@
 #include "base/count_of.h"
 #include "ops/description.h"
 #include "ops/finish.h"
+#include "ops/known_figures.h"
 
 struct call_key { /* what the key of an op is made of */
     uint32_t name, description, type;
@@ -374,6 +375,8 @@ int diff_take_ops(struct diff *diff, int side, struct ops *ops, struct error *er
     bool is_fine;
     if (has_several_devices(ops))
         return DIFF_SEVERAL_DEVICES;
+    diff->runs[side].is_cpu =
+        ops->device_count && strcmp(ops_get_text(ops, ops->devices[0].name), OPS_CPU_DEVICE) == 0;
     t.shape_of = malloc(count * sizeof *t.shape_of);
     t.location_of = malloc(count * sizeof *t.location_of);
     is_fine = t.shape_of && t.location_of;
