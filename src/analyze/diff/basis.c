@@ -10,9 +10,9 @@
  * steps of one program, run after run on a machine with five times as much work as cores, were up to 2.3 times as long,
  * and within each run as far apart. Three times as long is never noise.
  *
- * Where the host's CPU computes the ops, the machine's speed is in the trace: how long the ops take that both runs have.
- * Where steps of one run are far apart, what they took is held against that. The same program was five times as slow in
- * one run as in the run before, and all its ops were; and one with four times the work was as fast as the run before. */
+ * Where the host's CPU computes the ops, the machine's speed is in the trace: how long the ops take that both runs
+ * have. Where steps of one run are far apart, what they took is held against that. One program was five times as slow
+ * in one run as in the run before, and all its ops were; one with four times the work was as fast as the run before. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
