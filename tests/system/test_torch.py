@@ -11,6 +11,7 @@ import subprocess
 import unittest
 
 import harness
+import pages
 
 PYTHON = "/usr/bin/python3"
 NETS = os.path.join(harness.SOURCE, "tests", "system", "python", "torch_nets.py")
@@ -144,6 +145,15 @@ class Networks(Ops):
         picked = {named[name][0]["dram_bytes"] for name in ("aten::nll_loss_forward", "aten::nll_loss_backward")}
         self.assertEqual(picked, {8 * 8 + 8 * 4})  # the targets, and one of the ten classes for each
         self.assertIn("aten::", self.opscope("report", self.trace, "--machine", "cpu").stdout.split("Advice", 1)[1])
+
+    def test_groups_by_shape_are_of_one_shape(self):
+        """Also those of ops that have no model: the weights of the two layers are two."""
+        self.record("mlp")
+        groups = {group["name"]: group["count"] for group in pages.of(self, "view", self.trace).chosen("ops?group=op%2Bshape&limit=5000")["groups"]}
+        self.assertIn("aten::t 64x32", groups)
+        self.assertIn("aten::t 10x64", groups)
+        self.assertNotIn("aten::t", groups)
+        self.assertIn("aten::addmm 8 x 32 x 64", groups)
 
     def test_no_machine(self):
         """Nothing is said of rooflines that nobody measured."""

@@ -568,7 +568,7 @@ int overview_device_sums(struct overview *o, struct error *err)
             (struct overview_gap){.start_ns = has_place ? place.start_ns - duration : UINT64_MAX,
                                   .duration_ns = duration,
                                   .track = has_place ? place.track : TRACE_NONE,
-                                  .before = perf_work_of(perf, row)->shown};
+                                  .before = overview_row_name(o, row)};
         o->gap_sum_ns += duration;
     }
     overview_make_bins(o, durations, count);

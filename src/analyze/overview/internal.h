@@ -61,6 +61,9 @@ int overview_estimate(struct overview *overview, const struct trace_filter *filt
 /* places.c: fills the places of the model's runs. */
 int overview_place_runs(struct overview *overview, const struct ops *ops, struct error *err);
 
+/* names.c: fills the names of the report's rows. */
+int overview_name_rows(struct overview *overview, struct error *err);
+
 /* ops.c: for each run of the model how much of it was alone on its device. */
 int overview_find_alone(struct overview *overview, const struct ops *ops, struct error *err);
 

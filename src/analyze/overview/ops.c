@@ -98,7 +98,7 @@ static uint64_t key_of(const struct overview *o, enum overview_group by, size_t 
     case OVERVIEW_BY_OP:
         return is_host | work->name;
     default:
-        return is_host | work->shown;
+        return is_host | overview_row_name(o, row);
     }
 }
 
@@ -119,7 +119,7 @@ static uint32_t find_group(struct grouping *g, const struct overview *o, enum ov
     g->more[id] = (struct group){0};
     g->groups->items[id] = (struct overview_op){.name = by == OVERVIEW_BY_OP     ? work->name
                                                         : by == OVERVIEW_BY_KIND ? OPS_NONE
-                                                                                 : work->shown,
+                                                                                 : overview_row_name(o, row),
                                                 .class_ = work->class_,
                                                 .is_host = row->kind == PERF_HOST_OP,
                                                 .row = (uint32_t)i};
@@ -247,7 +247,7 @@ static const char *group_name(const struct overview *o, enum overview_group by, 
     const struct perf_work *work = perf_work_of(&o->perf, row);
     if (by == OVERVIEW_BY_KIND)
         return row->kind == PERF_HOST_OP ? "host" : perf_class_text(work->class_);
-    return perf_text(&o->perf, by == OVERVIEW_BY_OP ? work->name : work->shown);
+    return perf_text(&o->perf, by == OVERVIEW_BY_OP ? work->name : overview_row_name(o, row));
 }
 
 static int compare_costs(const void *left, const void *right, void *context)

@@ -164,6 +164,8 @@ static int make_report(struct overview *o, struct ops *ops, const struct overvie
     if (!status && (o->kind == OVERVIEW_OPS || options->report) && o->source == OVERVIEW_WHOLE)
         take_window_of_ops(o);
     if (!status)
+        status = overview_name_rows(o, err);
+    if (!status)
         status = overview_find_alone(o, ops, err);
     if (!status)
         status = overview_group_ops(o, OVERVIEW_BY_SHAPE, &o->ops, err);
@@ -237,6 +239,7 @@ void overview_free(struct overview *o)
     free(o->gaps);
     free(o->alone);
     free(o->places);
+    free(o->names);
     overview_ops_free(&o->ops);
     perf_free(&o->perf);
     *o = (struct overview){0};

@@ -161,6 +161,7 @@ struct overview {
     struct overview_ops ops;
     double *alone;                 /* by run of the model: the share of its time; NaN */
     struct overview_place *places; /* likewise */
+    uint32_t *names;               /* by row of the report: what it is called by op and shape */
     /* gaps: times in which no device ran anything, longer than the machine's mark */
     struct overview_gap *gaps; /* longest first */
     size_t gap_count;
@@ -190,6 +191,8 @@ void overview_ops_free(struct overview_ops *groups);
 uint32_t *overview_rows_of(const struct overview *overview, enum overview_group by, const char *name,
                            size_t *count);
 
+/* Of a row of the report: what it is called where ops are told apart by their shapes; a text of the ops. */
+uint32_t overview_row_name(const struct overview *overview, const struct perf_row *row);
 /* Of a row of the report: where its run is, else its call. What the CPU computed is where it was called: its runs are
  * its own time, put in order. */
 struct overview_place overview_place_of(const struct overview *overview, const struct perf_row *row);

@@ -192,7 +192,7 @@ struct overview_counted overview_find_counted(const struct overview *o, const st
         if (run == OPS_NONE || !is_same(&o->places[run], place))
             continue;
         counted.ns = perf_time_us(row) * 1000;
-        counted.name = perf_work_of(&o->perf, row)->shown;
+        counted.name = overview_row_name(o, row);
         counted.kernels = ops_sum_line(ops, perf_line(&o->perf, row)).runs;
         counted.is_averaged = row->is_averaged;
         return counted;

@@ -228,7 +228,7 @@ void overview_write_row_place(const struct overview *o, uint32_t row, struct jso
     const struct perf_row *about = perf_at(&o->perf, row);
     struct overview_place place = overview_place_of(o, about);
     write_place_of(o, place.is_call ? "call" : "run", &place,
-                   perf_text(&o->perf, perf_work_of(&o->perf, about)->shown), json);
+                   perf_text(&o->perf, overview_row_name(o, about)), json);
 }
 
 /* What a line of advice rests on most: of gaps the longest one, else the run that would save most. */
