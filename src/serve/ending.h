@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-#define ENDING_MS 700
+#define ENDING_MS 300
 
 struct ending;
 
