@@ -34,12 +34,18 @@ int wanted_ops_read(struct ops *ops, struct trace *trace, const struct trace_fil
 struct runs_of_call runs_of_call_sum(const struct ops *ops, const struct op_call *call)
 {
     struct runs_of_call sum = {.count = call->runs};
+    uint64_t end_ns = 0;
+    bool is_estimate = false;
     for (uint32_t i = 0; i < call->runs; i++) {
         const struct op_run *run = &ops->runs[ops->run_order[call->first_run + i]];
         sum.device_ns += run->duration_ns;
         if (i == 0 || run->start_ns < sum.start_ns)
             sum.start_ns = run->start_ns;
         sum.cores = run->cores > sum.cores ? run->cores : sum.cores;
+        end_ns = run->start_ns + run->duration_ns > end_ns ? run->start_ns + run->duration_ns : end_ns;
+        is_estimate |= (run->flags & OP_RUN_ESTIMATED) != 0;
     }
+    if (is_estimate) /* its pieces are beside one another, as in ops_sum_line */
+        sum.device_ns = end_ns - sum.start_ns;
     return sum;
 }

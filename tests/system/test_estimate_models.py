@@ -390,6 +390,8 @@ class Comparison(Case):
                 self.assertAlmostEqual(row["time_us"] * 1000, wanted["time_ns"], delta=3)
                 self.assertLessEqual(max(row[key] or 0 for key in ops_csv.SHARES), 105, row)
             self.assertAlmostEqual(sum(row["total_percent"] for row in report["rows"]), 100, delta=0.1)
+            for row, wanted in zip(self.opscope_json("ops", "p.opscope")["rows"], estimate["rows"]):
+                self.assertAlmostEqual(row["device_time_ns"], wanted["time_ns"], delta=3)
 
     def test_rows_with_locations(self):
         """A runtime profile of Torq: what one run has at the places of an op's group is its run."""
@@ -490,6 +492,17 @@ class Calibration(Case):
             figures = json.load(file)["estimate"]["figures"]
         self.assertAlmostEqual(figures["scale_elementwise_f16"]["value"], 8, 1)
         self.assertNotIn("scale_elementwise_int", figures)
+
+    def test_a_measured_machine_is_a_start(self):
+        start = self.path("start.json")
+        self.assert_status(self.opscope("machine", "measure", "--time", "5ms", "--threads", "1", "--name", "start", "--save", start))
+        done = self.fit({"f32": (3, 2)}, "--target", start)
+        self.assert_status(done)
+        self.assertEqual(done.json()["target"], "start")
+        with open(start, encoding="utf-8") as file, open(self.path("mine.json"), encoding="utf-8") as fitted:
+            before, after = (json.load(one)["estimate"]["figures"] for one in (file, fitted))
+        self.assertEqual(after["macs_f32"], before["macs_f32"])
+        self.assertNotEqual(after["scale_elementwise_float"]["value"], 1)
 
     def test_nothing_to_fit_with_is_said(self):
         done = self.fit({"f32": (2, 2), "f16": (1, 8)})
