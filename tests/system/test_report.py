@@ -438,7 +438,8 @@ class Report(harness.TestCase):
         self.write("wild.csv", ops_csv.wild_rows())
         found = 0
         folder = os.environ.get("OPSCOPE_REFERENCE_DATA", "")
-        paths = sorted(glob.glob(os.path.join(folder, "tt-perf-report", "inputs", "*.csv"))) if folder else []
+        captures = ("tt-perf-report/inputs/*.csv", "tenstorrent/ops_csv/*.csv", "tenstorrent/pairs/*/golden.csv")
+        paths = [path for form in captures for path in sorted(glob.glob(os.path.join(folder, form))) if folder]
         for path in [self.path("wild.csv"), *paths]:
             for row in self.json(path, "--ignore-signposts", "--no-merge-devices")["rows"]:
                 shares = {key: row[key] or 0 for key in ops_csv.SHARES}
