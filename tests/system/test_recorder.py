@@ -43,17 +43,20 @@ class Jumps(harness.TestCase):
 
     def record(self, jumps, microseconds):
         path = self.path("jumps.opscope")
-        done = self.opscope("run", "-o", path, "--", harness.program("jumps"), jumps, microseconds, self.AFTER)
+        done = self.opscope("run", "-o", path, "--buffer-size", "256M", "--", harness.program("jumps"), jumps, microseconds,
+                            self.AFTER)
         self.assert_status(done)
         begun, ended = map(int, done.stdout.split())
         trace = facts.Trace(path)
         lost = trace.lost_zones
+        overrun = sum(loss["zones"] for loss in trace.losses("buffer full"))  # the collector of a loaded machine
         # A jump may leave a zone, or its end, that the recorder had not been told of, or had not written.
         told = trace.count("outer") + len(trace.open_names()) + trace.count("after") + lost
         self.assertTrue(ended - jumps <= told - self.AFTER <= begun, (begun, ended, told, trace.losses()))
-        self.assertGreaterEqual(trace.count("after"), self.AFTER - self.LOST_BY_A_JUMP, "it goes on recording")
-        self.assertLessEqual(lost, jumps * self.LOST_BY_A_JUMP)
-        self.assertEqual({loss["reason"] for loss in trace.losses()} - {"signal handler during a chunk switch"}, set())
+        self.assertGreaterEqual(trace.count("after"), self.AFTER - self.LOST_BY_A_JUMP - overrun, "it goes on recording")
+        self.assertLessEqual(lost - overrun, jumps * self.LOST_BY_A_JUMP)
+        reasons = {loss["reason"] for loss in trace.losses()}
+        self.assertLessEqual(reasons, {"signal handler during a chunk switch", "buffer full"})
 
     def test_many(self):
         for _ in range(3 * harness.REPEAT):
