@@ -360,11 +360,19 @@ static int make_token(struct server *server, const char *file, struct error *err
     return status;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#define IS_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define IS_SANITIZED 0
+#endif
+
 /* A ceiling for all that is allocated: whatever asks for more is told that there is none, and says so. Sanitizers need
  * more than it for themselves. */
 static void limit_memory(uint64_t wanted)
 {
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if IS_SANITIZED
     (void)wanted;
 #else
     struct rlimit limit;

@@ -13,6 +13,7 @@ import unittest
 
 import harness
 from serving import LiveCase, ServerCase, noisy_zones
+from test_hardening import cache
 
 # Every question, with what it needs; {w} is where a window goes.
 QUESTIONS = ("trace", "names?page=0", "rows?tracks=0:0-3{w}", "zone?track=0&depth=0&at=5", "run?track=0&at=5", "points?{w}",
@@ -247,6 +248,7 @@ class Floods(LiveCase):
             return self.ask("/api/traces")[0] == 200
         return False
 
+    @unittest.skipIf(cache().get("OPSCOPE_SANITIZE"), "a sanitizer takes more than any limit")
     def test_an_answer_that_needs_too_much_memory(self):
         lines = [("track", "main", 1), ("zone", 0, 0, 300, "z")]
         self.serve(self.trace(*lines, *(("message", i, "x" * 2500) for i in range(40000))), "--memory", "64M")
