@@ -114,7 +114,8 @@ int window_list_steps(struct window_steps *found, struct trace *trace, const str
     set_ends(found);
     found->first_known = found->first;
     found->last_known = found->last;
-    found->start_up_ns = found->from_ns - trace_get_info(trace)->start_ns;
+    uint64_t start_ns = trace_get_info(trace)->start_ns;
+    found->start_up_ns = found->from_ns > start_ns ? found->from_ns - start_ns : 0;
     return 0;
 }
 

@@ -126,6 +126,18 @@ class Report(harness.TestCase):
         groups = self.json("w.csv", "--group-by", "signpost", "--ignore-signposts")["groups"]
         self.assertEqual({group["group"] for group in groups}, {"(before the first signpost)", "first", "second"})
 
+    def test_one_slow_run_of_an_op_is_said_to_be_one(self):
+        """A run of 130 us of an op of 1 us is no slow op."""
+        rows = [ops_csv.device_op("BinaryNgDeviceOperation", i + 1, 130000 if i == 7 else 1000,
+                                  **ops_csv.tensor_cells("INPUT_0", (1, 1, 1024, 1024)), **ops_csv.tensor_cells("OUTPUT_0", (1, 1, 1024, 1024)))
+                for i in range(12)]
+        self.write("slow.csv", rows)
+        evidence = [line["because"] for line in self.json("slow.csv")["advice"]]
+        self.assertTrue(any("it varies 130-fold (the fastest takes 1.000 us)" in text for text in evidence), evidence)
+        even = [{**row, "DEVICE FW DURATION [ns]": "130300", "DEVICE KERNEL DURATION [ns]": "130000"} for row in rows]
+        self.write("even.csv", even)
+        self.assertNotIn("varies", str(self.json("even.csv")["advice"]))
+
     def test_several_hosts_and_devices(self):
         report = self.json("t.csv", "t.csv", "--no-merge-devices")
         self.assertEqual({row["device"] for row in report["rows"]}, {0, 1, None})

@@ -144,6 +144,7 @@ struct perf_advice {
     uint32_t count; /* ops that it is about */
     double gain_us, gain_percent, time_us;
     double weight_percent; /* by which it is shown at all: of the gain, or of the time that is in doubt */
+    double fastest_us;     /* the shortest run of any equal op; NaN: of gaps */
 };
 
 /* A zone of the host that filled gaps (host.h). */

@@ -9,6 +9,8 @@
 #include "base/count_of.h"
 #include "ops/finish.h"
 
+#define VARIES 10 /* the longest run of an op against its fastest */
+
 const char *perf_format_us(struct number_text *out, double us)
 {
     return format_time_real(out, us * 1000);
@@ -75,6 +77,16 @@ static void append_op(const struct perf *perf, const struct perf_row *row, bool 
         bytes_append_text(out, perf_text(perf, perf_work_of(perf, row)->shown));
 }
 
+/* Equal ops of which one took very much longer: that is not how fast the op is. */
+static void append_variation(double time_us, double fastest_us, struct bytes *out)
+{
+    struct number_text fastest;
+    if (fastest_us > 0 && time_us >= VARIES * fastest_us)
+        bytes_append_format(out,
+                            "; it varies %.0f-fold (the fastest takes %s): see what held this one up first",
+                            time_us / fastest_us, perf_format_us(&fastest, fastest_us));
+}
+
 void perf_append_evidence(const struct perf *perf, const struct perf_advice *advice, bool has_ids,
                           struct bytes *out)
 {
@@ -103,6 +115,7 @@ void perf_append_evidence(const struct perf *perf, const struct perf_advice *adv
                             advice->count > 1 ? "no DRAM traffic" : ", no DRAM traffic");
     else
         append_figures(perf, row, out);
+    append_variation(perf_time_us(row), advice->fastest_us, out);
 }
 
 /* What can be changed about how a slow matmul is cut; a higher fidelity would not save time. */
@@ -352,6 +365,11 @@ void perf_append_advice_sum(const struct perf *perf, struct bytes *out)
     struct number_text gain;
     if (!(gain_us > 0))
         return;
+    if (gain_us > whole_us) { /* a share of more than all says nothing */
+        bytes_append_format(out, "%s of ops that ran at the same time: the run itself took less",
+                            perf_format_us(&gain, gain_us));
+        return;
+    }
     bytes_append_format(
         out, "%s%s, %.1f %% %s",
         perf->gaps_dominate ? "If all of it but the gaps were done: " : "If all of it were done: ",
