@@ -116,22 +116,20 @@ static double fidelity_gain(const struct perf *perf, const struct perf_row *row,
     unsigned enough = strncmp(text, "LoFi", 4) == 0 ? PERF_LOFI : PERF_HIFI2;
     const double *peaks = perf->machine->tflops_per_core;
     double time_us = perf_time_us(row);
-    double dram_us = work->dram_bytes > 0 ? work->dram_bytes / perf->machine->dram_gb_s / 1e3 /
-                                                (perf->options.target_percent / 100)
-                                          : 0;
-    return time_us - fmax(time_us * peaks[work->fidelity] / peaks[enough], dram_us);
+    double memory_us = perf_memory_us(perf, row) / (perf->options.target_percent / 100);
+    return time_us - fmax(time_us * peaks[work->fidelity] / peaks[enough], memory_us);
 }
 
 static enum perf_rule_id rule_of(const struct perf *perf, const struct perf_row *row,
                                  const struct perf_work *work, double ideal_us)
 {
     double budget = perf_core_budget(perf, row), cores = perf_cores(perf, row);
-    double dram_us = work->dram_bytes > 0 ? work->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
+    double memory_us = perf_memory_us(perf, row);
     if (work->class_ == PERF_CLASS_COLLECTIVE)
         return PERF_RULE_LINK;
     if (cores > 0 && cores < budget / 2 && !work->is_dram_sharded)
         return PERF_RULE_CORES;
-    if (work->class_ == PERF_CLASS_MATMUL && !work->is_dram_sharded && dram_us >= ideal_us)
+    if (work->class_ == PERF_CLASS_MATMUL && !work->is_dram_sharded && memory_us >= ideal_us)
         return PERF_RULE_DRAM;
     return work->is_matmul ? PERF_RULE_MATMUL : PERF_RULE_SLOW;
 }

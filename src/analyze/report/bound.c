@@ -44,6 +44,14 @@ static inline double longer(double a, double b)
     return b > a || isnan(a) ? b : a;
 }
 
+double perf_memory_us(const struct perf *perf, const struct perf_row *row)
+{
+    const struct perf_work *work = perf_work_of(perf, row);
+    double gb_s =
+        row->cache_plus_1 ? perf->machine->caches[row->cache_plus_1 - 1].gb_s : perf->machine->dram_gb_s;
+    return work->dram_bytes > 0 ? work->dram_bytes / gb_s / 1e3 : 0;
+}
+
 /* Shares of what the machine can do, and the time that it would need. */
 static void fill_shares_of_roofs(const struct perf *perf, const struct perf_row *row,
                                  const struct perf_work *work, struct perf_figures *figures)

@@ -274,6 +274,8 @@ static inline const struct perf_work *perf_work_of(const struct perf *perf, cons
 }
 
 struct perf_figures perf_figures(const struct perf *perf, const struct perf_row *row);
+/* What its bytes take from DRAM, or from the cache that it is held against; 0: none are known. */
+double perf_memory_us(const struct perf *perf, const struct perf_row *row);
 double perf_total_percent(const struct perf *perf, const struct perf_row *row); /* NaN: blank */
 static inline double perf_time_us(const struct perf_row *row)
 {

@@ -142,8 +142,8 @@ static void append_matmul_action(const struct perf *perf, const struct perf_row 
 static const char *slow_action(const struct perf *perf, const struct perf_row *row)
 {
     const struct perf_work *work = perf_work_of(perf, row);
-    double dram_us = work->dram_bytes > 0 ? work->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
-    if (dram_us >= perf_figures(perf, row).ideal_us)
+    double memory_us = perf_memory_us(perf, row);
+    if (memory_us >= perf_figures(perf, row).ideal_us)
         return "keep its tensors in L1 between ops, or fuse it with the op that makes or uses them";
     if (work->class_ == PERF_CLASS_CONV)
         return "give each core larger blocks (act_block_h), double-buffer activations and weights, or lower the "
@@ -172,12 +172,12 @@ static bool is_other_family(const struct machine *machine)
 static const char *general_action(const struct perf *perf, const struct perf_row *row, unsigned rule)
 {
     const struct perf_work *work = perf_work_of(perf, row);
-    double dram_us = work->dram_bytes > 0 ? work->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
+    double memory_us = perf_memory_us(perf, row);
     if (rule == PERF_RULE_LAYOUT)
         return "leave it out where what it moves can stay where it is, or let it run beside other work";
     if (rule == PERF_RULE_DRAM)
         return "it reads more than it computes: batch more rows into it, or use smaller types for the weights";
-    if (rule == PERF_RULE_SLOW && dram_us >= perf_figures(perf, row).ideal_us)
+    if (rule == PERF_RULE_SLOW && memory_us >= perf_figures(perf, row).ideal_us)
         return "fuse it with the op that makes or uses its tensors, or use a smaller data type";
     bool is_matrix = work->class_ == PERF_CLASS_CONV || work->class_ == PERF_CLASS_ATTENTION;
     if (rule == PERF_RULE_MATMUL || (rule == PERF_RULE_SLOW && is_matrix))
@@ -210,8 +210,8 @@ static bool lacks_tensor_cores(const struct perf *perf, const struct perf_row *r
 static const char *torch_action(const struct perf *perf, const struct perf_row *row, unsigned rule)
 {
     const struct perf_work *work = perf_work_of(perf, row);
-    double dram_us = work->dram_bytes > 0 ? work->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
-    bool is_memory = dram_us >= perf_figures(perf, row).ideal_us;
+    double memory_us = perf_memory_us(perf, row);
+    bool is_memory = memory_us >= perf_figures(perf, row).ideal_us;
     bool is_product = work->class_ == PERF_CLASS_MATMUL || work->class_ == PERF_CLASS_CONV;
     if (rule == PERF_RULE_GAP && perf_is_cpu(perf) && !perf->looks_like_compilation)
         return "use fewer, larger ops (batch, torch.compile), and do less of the program's own in the loop: between "
