@@ -136,20 +136,26 @@ async function launched(page, add) {
     }
 }
 
-/** Lines of the colour of what is selected, over the whole height of the stage. */
-const linesOn = (page) => page.evaluate(() => {
+/** Lines of the colour of what is selected, over the whole height of the stage; or all pixels of a colour. */
+const linesOn = (page, token = "acc", whole = true) => page.evaluate((name, isWhole) => {
     const canvas = document.querySelector(".plot canvas");
     const context = canvas.getContext("2d");
     const probe = document.createElement("span");
-    probe.style.color = "var(--acc)";
+    probe.style.color = `var(--${name})`;
     document.body.append(probe);
     const wanted = getComputedStyle(probe).color.match(/\d+/g).map(Number);
     probe.remove();
-    const rows = [1, canvas.height - 2].map((y) => context.getImageData(0, y, canvas.width, 1).data);
+    const isIt = (data, at) => wanted.every((value, index) => data[at + index] === value);
     let found = 0;
-    for (let at = 0; at < canvas.width * 4; at += 4) if (rows.every((row) => wanted.every((value, index) => row[at + index] === value))) found++;
+    if (!isWhole) {
+        const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+        for (let at = 0; at < data.length; at += 4) if (isIt(data, at)) found++;
+        return found;
+    }
+    const rows = [1, canvas.height - 2].map((y) => context.getImageData(0, y, canvas.width, 1).data);
+    for (let at = 0; at < canvas.width * 4; at += 4) if (rows.every((row) => isIt(row, at))) found++;
     return found;
-});
+}, token, whole);
 
 /** Marks that were kept. */
 async function marks(page) {
@@ -187,6 +193,23 @@ async function messages(trace, add) {
     await page.close();
 }
 
+/** From the field of the search to a message; from the list of what was lost, and from the peak of a pool, to where that was. */
+async function others(page, add) {
+    await page.focus("[data-search]");
+    await page.keyboard.type("rate");
+    await settled(page);
+    await page.keyboard.press("Enter");
+    add({ door: "search", said: { text: "rate 0.1" }, now: await shown(page), lines: await linesOn(page) });
+    await page.evaluate(() => { location.hash = `${location.hash.replace(/&sel=[^&]*/, "")}&sel=lost`; });
+    await page.waitForSelector(".inspector .loss-tag");
+    const loss = await click(page, "loss", ".inspector .last-part .list-rows button", 0);
+    add({ ...loss, hatched: await linesOn(page, "loss", false) });
+    await page.evaluate(() => [...document.querySelectorAll(".tabs [role=tab], .tabs a, .tabs button")].find((one) => one.textContent === "Memory").click());
+    await settled(page);
+    const peak = await click(page, "peak", ".plots figcaption button", 0);
+    add({ ...peak, lines: await linesOn(page) });
+}
+
 const seen = [];
 const problems = [];
 let kept = null;
@@ -206,6 +229,7 @@ for (const { id, name } of traces) {
     await messages(id, add);
     const marked = await open(id, "overview");
     kept = await marks(marked);
+    await others(marked, add);
     await marked.close();
 }
 await browser.close();

@@ -34,6 +34,8 @@ def program():
     yield ("message", 30 * MS, "rate 0.1")
     yield ("signpost", 90 * MS, "EPOCH")
     yield ("lost", 12, 100 * MS, 101 * MS)
+    yield ("alloc", 92 * MS, 4096, 1 << 20, "-")
+    yield ("free", 95 * MS, 4096, "-")
 
 
 def devices():
@@ -145,6 +147,23 @@ class OfProgram(Doors):
         self.assertTrue(steps[0].startswith("step 1"), steps)
         self.assertIn("60.0", steps[0])
         self.assertTrue(any("step 2" in one for one in steps), steps)
+
+    def test_a_message_that_was_searched_for(self):
+        """The second of two that came at one time."""
+        [door] = self.doors("search")
+        self.assertEqual((door["now"]["tag"], door["now"]["title"]), ("Message", "rate 0.1"), door)
+        self.assertGreaterEqual(door["lines"], 1)
+
+    def test_the_peak_of_a_pool_is_a_moment(self):
+        [door] = self.doors("peak")
+        self.assertEqual((door["now"]["tag"], door["now"]["panel"]), ("Moment", "timeline"), door)
+        self.assertIn(f"moment:{92 * MS}", door["now"]["selection"])
+        self.assertGreaterEqual(door["lines"], 1)
+
+    def test_what_was_lost_is_shown(self):
+        [door] = self.doors("loss")
+        self.assertIn("12", door["said"]["text"])
+        self.assertGreater(door["hatched"], 20, "its hatch is on the stage")
 
     def test_marks_that_were_kept_stay(self):
         """Whatever else is clicked: a row of messages once took them away."""

@@ -123,7 +123,7 @@ class Html(HtmlCase):
             found = {op["name"]: op for op in parts.chosen(f"op?group={group}")}
             self.assertEqual((found["op1"]["count"], found["op1"]["place_count"]), (3, 1))
             self.assertEqual([(run["start"], round(run["duration"])) for run in found["op1"]["runs"]], [(at * MS, 1001) for at in (2, 4, 6)])
-            self.assertEqual(found["op1"]["places"], [{"text": "a.py:7", "file": "a.py", "line": 7, "function": "train", "count": 3, "device_ns": 3003}])
+            self.assertEqual(found["op1"]["places"], [{"text": "a.py:7", "file": "a.py", "line": 7, "function": "train", "library": None, "count": 3, "device_ns": 3003}])
         self.assertEqual(parts.json("runs")[0]["launched_from"]["text"], "a.py:7")
         self.assertEqual(parts.trace()["left_out"], [])
 
