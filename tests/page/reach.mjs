@@ -197,6 +197,26 @@ async function nothing() {
     return seen;
 }
 
-const result = { menus: await menus(), tables: await tables(), spoken: await spoken(), rest: await rest(), many: await many(), phone: await phone(), nothing: await nothing(), axe: await axe() };
+/** What the panels call things. */
+async function words() {
+    const page = await open("overview");
+    const seen = { context: await text(page, ".context"), band: await text(page, ".band") };
+    await page.focus("[data-stage]");
+    await page.keyboard.press("g");
+    await page.waitForFunction(() => document.querySelector(".inspector .tag").textContent === "Gap");
+    seen.gap = await texts(page, ".inspector h3");
+    await page.$$eval(".drawer [role=tab]", (all) => all.find((one) => one.textContent.startsWith("Gaps")).click());
+    await page.waitForFunction(() => [...document.querySelectorAll(".drawer th")].some((one) => one.textContent.startsWith("before")));
+    seen.gaps = await texts(page, ".drawer th");
+    for (const [panel, row] of [["overhead", ".stage thead th"], ["compare", ".differences thead th"]]) {
+        await page.evaluate((hash) => (location.hash = hash), `${panel}`);
+        await page.waitForSelector(row);
+        seen[panel] = await texts(page, row);
+    }
+    await page.close();
+    return seen;
+}
+
+const result = { menus: await menus(), tables: await tables(), spoken: await spoken(), rest: await rest(), many: await many(), phone: await phone(), nothing: await nothing(), words: await words(), axe: await axe() };
 await browser.close();
 console.log(JSON.stringify({ ...result, problems }));

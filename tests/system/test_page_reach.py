@@ -133,6 +133,16 @@ class Reach(views.UsedOnce, views.ViewCase):
         self.assertEqual((nothing["drawer"], nothing["sections"]), (0, ["Where the time went", "What to do next"]))
         self.assertNotIn("length", nothing["facts"])
 
+    def test_things_are_called_what_they_are(self):
+        words = self.seen["words"]
+        self.assertTrue(words["context"].startswith("These numbers are about:"), words["context"])
+        for said in ("at most saved", "How close each op is to the hardware limit", "opscope machine measure --save cpu.json"):
+            self.assertIn(said, words["band"])
+        self.assertIn("In nanoseconds", words["gap"])
+        self.assertIn("mostly in", words["gaps"])
+        self.assertIn("delay until start", words["overhead"])
+        self.assertTrue({"per call"} < set(words["compare"]) and any(head.startswith("change of own time") for head in words["compare"]), words["compare"])
+
     def test_nothing_complains(self):
         self.assertEqual(self.seen["problems"], [])
 
