@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     "src/session": "base",
     "src/record": "session base",
     "src/trace": "base",
-    "src/collect": "session trace base",
+    "src/collect": "session trace text base",
     "src/ops": "trace text base",
     "src/import": "ops trace text base",
     "src/analyze": "ops trace text base",
