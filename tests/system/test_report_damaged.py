@@ -332,7 +332,7 @@ CASES = {
         cell(MATMUL, "MATH FIDELITY", "HiFi3"),
         Seen(cells={MATMUL: {"math": "HiFi3 BF16 x BFP8 => BF16", "bound": "SLOW"}}),
         Seen(
-            f"{at(MATMUL, 'MATH FIDELITY')}: 'HiFi3' is not a fidelity that tt-perf-report 1.2.4 knows",
+            f"{at(MATMUL, 'MATH FIDELITY')}: 'HiFi3' is not a fidelity that this release of tt-perf-report knows",
             cells={MATMUL: {"FLOPs": None, "FLOPs %": None}},
         ),
         Seen(cells={MATMUL: {"MATH FIDELITY": "HiFi3"}}),

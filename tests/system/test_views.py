@@ -175,7 +175,7 @@ class Names(ViewCase):
         text = self.opscope("diff", *traces, env={"COLUMNS": "60"}).stdout
         for name in names:
             self.assertIn(name, text)
-        self.assertIn("of it self", text)
+        self.assertIn("own change", text)
         rows = [line for line in text.split("\n") if line.startswith("slower ")]
         self.assertEqual(len(rows), 3, text)
         self.assertLessEqual(max(len(line) for line in rows), 60)

@@ -101,7 +101,7 @@ static void note_model_cells(struct ttpr *perf, const struct ttpr_row *row, cons
         note_empty(perf, row, source, TTPR_FIDELITY, "its share of the FLOPs is not known");
     else if (row->fidelity == PERF_FIDELITY_UNKNOWN || (row->fidelity == PERF_HIFI3 && !ttpr_is_1_4(perf)))
         note_cell(perf, kind_fidelity, TTPR_FIDELITY, source->fidelity, row->line,
-                  "a fidelity that this version of tt-perf-report knows",
+                  "a fidelity that this release of tt-perf-report knows",
                   "its share of the FLOPs is not known");
     if (row->is_conv && source->attributes.length && !ttpr_conv_window(source->attributes, &height, &width))
         ttpr_note(perf, PERF_NOTE_WARN, kind_window,
