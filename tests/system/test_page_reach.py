@@ -9,7 +9,8 @@ import views
 
 MS = 1000000
 AXE_VERSION = "4.14.1"
-PANELS = ("overview", "timeline", "ops", "zones", "flame", "memory", "messages", "overhead", "compare")
+PANELS = ("overview", "timeline", "ops", "zones", "flame", "memory", "messages", "overhead", "compare",
+          "timeline&sel=op:matmul", "timeline&sel=name:forward", "timeline&sel=range:20ms..60ms")
 
 
 def program(scale):
