@@ -698,6 +698,22 @@ static void test_groups(void **state)
     end(&report);
 }
 
+/* What ran at the same time may save more than the run took: no share of it says anything then. */
+static void test_no_share_above_all(void **state)
+{
+    struct perf perf = {.advice_gain_us = 29, .total_us = 100, .total_time_us = 100};
+    struct bytes out = {0};
+    (void)state;
+    perf_append_advice_sum(&perf, &out);
+    assert_non_null(strstr(bytes_text(&out), "29.0 %"));
+    bytes_clear(&out);
+    perf.advice_gain_us = 195.8;
+    perf_append_advice_sum(&perf, &out);
+    assert_null(strstr(bytes_text(&out), "%"));
+    assert_non_null(strstr(bytes_text(&out), "of ops that ran at the same time"));
+    bytes_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -719,6 +735,7 @@ int main(void)
         cmocka_unit_test(test_devices_merge),
         cmocka_unit_test(test_signposts),
         cmocka_unit_test(test_advice),
+        cmocka_unit_test(test_no_share_above_all),
         cmocka_unit_test(test_host_ops_that_launch),
         cmocka_unit_test(test_groups),
     };
