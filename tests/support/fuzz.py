@@ -17,7 +17,7 @@ from .process import run_logged
 # Runs of `make test`: five to ten seconds a target on two cores. `commands` is a trace through everything.
 RUNS = {
     "align": 3000,
-    "commands": 150,
+    "commands": 100,
     "csv": 4000,
     "diff": 3000,
     "gpu_wire": 10000,
@@ -25,9 +25,9 @@ RUNS = {
     "mcp": 20000,
     "mlir": 20000,
     "query": 20000,
-    "session": 1200,
+    "session": 4000,
     "torq_runtime": 20000,
-    "trace": 4000,
+    "trace": 3000,
     "tracy": 3000,
     "tt_device_log": 8000,
     "tt_messages": 10000,
