@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/count_of.h"
 #include "cli/command/command.h"
 #include "serve/mcp/mcp.h"
 #include "serve/query/query.h"
+#include "trace/cut.h"
+#include "trace/writer.h"
 
 #define MOST_WORDS 12
 
@@ -85,7 +88,86 @@ static const struct {
     {"diff", NO_ARGUMENTS},   {"source", "{\"file\":\"a.c\",\"line\":1}"},
 };
 
-/* Steps: commands, those with --salvage, then the server's questions, then MCP. */
+static void say(struct mcp *mcp, const char *line)
+{
+    struct bytes out = {0};
+    mcp_answer(mcp, line, strlen(line), &out);
+    bytes_free(&out);
+}
+
+static void call_tools(const char *path, const char *other)
+{
+    struct mcp *mcp;
+    char line[300];
+    if (mcp_open(&mcp, (const char *const[]){path, other}, 2, NULL) != 0)
+        return;
+    say(mcp, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\","
+             "\"params\":{\"protocolVersion\":\"2025-03-26\"}}");
+    for (size_t i = 0; i < COUNT_OF(tools); i++) {
+        snprintf(line, sizeof line,
+                 "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"tools/call\","
+                 "\"params\":{\"name\":\"%s\",\"arguments\":%s}}",
+                 i, tools[i].name, tools[i].arguments);
+        say(mcp, line);
+    }
+    mcp_close(mcp);
+}
+
+/* What `zones --split` does with the zone of each test, here with each track. */
+static void cut_pieces(const char *path, const char *other)
+{
+    struct error err = {0};
+    struct trace *trace;
+    (void)other;
+    if (trace_open(&trace, path, TRACE_OPEN_SALVAGE, &err) != 0)
+        return;
+    const struct trace_info *info = trace_get_info(trace);
+    uint64_t third = (info->end_ns - info->start_ns) / 3;
+    for (uint32_t track = 0; track < trace_track_count(trace) && track < 4; track++) {
+        const struct trace_cut cut = {.track = track,
+                                      .depth = track % 2,
+                                      .since_ns = info->start_ns + (track ? third : 0),
+                                      .until_ns = info->end_ns - third,
+                                      .command = "cut"};
+        trace_cut(trace, "/dev/null", &cut, &err);
+    }
+    trace_close(trace);
+}
+
+/* The file as what a writer that died has left: it is continued and finished. */
+static void resume(const char *path, const char *other)
+{
+    struct error err = {0};
+    struct trace_writer *writer;
+    struct bytes data = {0};
+    char whole[200], partial[220];
+    (void)other;
+    snprintf(whole, sizeof whole, "%s.resumed", path);
+    snprintf(partial, sizeof partial, "%s.partial", whole);
+    FILE *from = fopen(path, "r"), *to = fopen(partial, "w");
+    while (from && bytes_reserve(&data, 65536)) {
+        size_t length = fread(data.data + data.length, 1, 65536, from);
+        data.length += length;
+        if (!length)
+            break;
+    }
+    if (!from || !to || (data.length && fwrite(data.data, 1, data.length, to) != data.length))
+        abort();
+    fclose(from);
+    fclose(to);
+    if (trace_writer_resume(&writer, whole, &err) == 0)
+        trace_writer_finish(writer, &err);
+    unlink(partial);
+    unlink(whole);
+    bytes_free(&data);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(const char *path, const char *other);
+} others[] = {{"tools of MCP", call_tools}, {"cut", cut_pieces}, {"resume", resume}};
+
+/* Steps: commands, those with --salvage, then the server's questions, then the others. */
 static size_t salvage_count(void)
 {
     size_t count = 0;
@@ -96,7 +178,7 @@ static size_t salvage_count(void)
 
 size_t trace_commands_count(void)
 {
-    return COUNT_OF(commands) + salvage_count() + COUNT_OF(parameters) + 1;
+    return COUNT_OF(commands) + salvage_count() + COUNT_OF(parameters) + COUNT_OF(others);
 }
 
 /* The command of a step; NULL: it is none. */
@@ -129,7 +211,7 @@ const char *trace_commands_text(size_t step)
     else if (question_of(step) < COUNT_OF(parameters))
         snprintf(text, sizeof text, "questions with %s", parameters[question_of(step)]);
     else
-        snprintf(text, sizeof text, "tools of MCP");
+        snprintf(text, sizeof text, "%s", others[question_of(step) - COUNT_OF(parameters)].name);
     return text;
 }
 
@@ -185,31 +267,6 @@ static void ask(const char *path, const char *parameter_text)
     serve_trace_close(&st);
 }
 
-static void say(struct mcp *mcp, const char *line)
-{
-    struct bytes out = {0};
-    mcp_answer(mcp, line, strlen(line), &out);
-    bytes_free(&out);
-}
-
-static void call_tools(const char *path, const char *other)
-{
-    struct mcp *mcp;
-    char line[300];
-    if (mcp_open(&mcp, (const char *const[]){path, other}, 2, NULL) != 0)
-        return;
-    say(mcp, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\","
-             "\"params\":{\"protocolVersion\":\"2025-03-26\"}}");
-    for (size_t i = 0; i < COUNT_OF(tools); i++) {
-        snprintf(line, sizeof line,
-                 "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"tools/call\","
-                 "\"params\":{\"name\":\"%s\",\"arguments\":%s}}",
-                 i, tools[i].name, tools[i].arguments);
-        say(mcp, line);
-    }
-    mcp_close(mcp);
-}
-
 void trace_commands_run(size_t step, const char *path, const char *other)
 {
     bool salvages;
@@ -219,6 +276,6 @@ void trace_commands_run(size_t step, const char *path, const char *other)
     else if (question_of(step) < COUNT_OF(parameters))
         ask(path, parameters[question_of(step)]);
     else
-        call_tools(path, other);
+        others[question_of(step) - COUNT_OF(parameters)].run(path, other);
     fflush(stdout);
 }

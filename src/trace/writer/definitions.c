@@ -611,7 +611,8 @@ bool name_list_begin(const struct trace_writer *w, struct name_list *list)
                                   sizeof *list->marks);
     if (list->failed)
         return false;
-    memset(list->marks + before, 0, (list->mark_capacity - before) * sizeof *list->marks);
+    if (list->mark_capacity > before) /* without names there are no marks at all */
+        memset(list->marks + before, 0, (list->mark_capacity - before) * sizeof *list->marks);
     list->number++;
     return true;
 }
