@@ -3,6 +3,7 @@
  * vendor writes them, are tensors; all other texts are attributes, which most rows have in common. Memory does not
  * follow the number of rows. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ enum place {
     HOST_DURATION,
     FW_START,
     FW_END,
+    FW,
     SESSION,
     CORES,
     PLACES
@@ -45,7 +47,7 @@ enum place {
 struct device_clock { /* the run that says most about how a device's clock stands to the host's */
     uint32_t device;
     bool has_host;
-    double offset;
+    double mhz, offset;
     struct trace_clock_point point;
 };
 
@@ -127,6 +129,7 @@ static int find_columns(struct table *t, struct error *err)
         [HOST_DURATION] = "HOST DURATION [ns]",
         [FW_START] = "DEVICE FW START CYCLE",
         [FW_END] = "DEVICE FW END CYCLE",
+        [FW] = "DEVICE FW DURATION [ns]",
         [SESSION] = "METAL TRACE REPLAY SESSION ID",
         [CORES] = "CORE COUNT",
     };
@@ -241,14 +244,28 @@ static struct slice cell_at(const struct table *t, const struct op_row *row, enu
     return t->places[place] < row->cell_count ? row->cells[t->places[place]] : slice_from(NULL, 0);
 }
 
+/* The rate of a device's clock by what a row says in cycles and in nanoseconds, which are rounded: of a short run the
+ * nearest rate that chips are set to. 0: not known. */
+static double clock_rate(struct table *t, const struct op_row *row, uint64_t cycles)
+{
+    uint64_t ns;
+    if (!number_at(t, row, FW, &ns) || ns == 0 || cycles == 0)
+        return 0;
+    double mhz = (double)cycles * 1000 / (double)ns, set = round(mhz / 50) * 50;
+    return fabs(mhz - set) <= mhz / 100 ? set : mhz;
+}
+
 /* The latest host time that the device's clock may show. */
-static void take_clock(struct table *t, uint32_t device, uint64_t ticks, const struct op_call *call)
+static void take_clock(struct table *t, uint32_t device, double mhz, uint64_t ticks,
+                       const struct op_call *call)
 {
     bool has_host = !(call->faults & OP_FAULT_NO_HOST_TIME);
     struct device_clock *clock = NULL;
     for (size_t i = 0; i < t->clock_count && !clock; i++)
         clock = t->clocks[i].device == device ? &t->clocks[i] : NULL;
-    double offset = (double)call->start_ns - (double)ticks;
+    if (clock)
+        mhz = clock->mhz; /* as the trace has it */
+    double offset = (double)call->start_ns - (double)ticks * 1000 / mhz;
     if (clock && (clock->has_host > has_host || (clock->has_host == has_host && offset <= clock->offset)))
         return;
     if (!clock) {
@@ -260,6 +277,7 @@ static void take_clock(struct table *t, uint32_t device, uint64_t ticks, const s
     }
     *clock = (struct device_clock){.device = device,
                                    .has_host = has_host,
+                                   .mhz = mhz,
                                    .offset = offset,
                                    .point = {.ticks = ticks,
                                              .host_ns = call->start_ns,
@@ -275,6 +293,7 @@ static void add_run(struct table *t, const struct op_row *row, const struct op_c
         return;
     uint32_t device = t->ops.devices[call->device].number;
     t->w.architecture = cell_at(t, row, ARCH);
+    t->w.mhz = clock_rate(t, row, end - start);
     run.device = (uint16_t)call->device;
     run.track = tt_trace_device_track(&t->w, device);
     if (number_at(t, row, SESSION, &number) && number < UINT32_MAX)
@@ -283,7 +302,7 @@ static void add_run(struct table *t, const struct op_row *row, const struct op_c
         run.cores = (uint32_t)number;
     if (ops_add_run(&t->ops, &run) != OPS_NONE)
         ops_set_ticks(&t->ops, start, end);
-    take_clock(t, device, start, call);
+    take_clock(t, device, t->w.mhz > 0 ? t->w.mhz : 1000, start, call);
 }
 
 static void add_figures(struct table *t, const struct op_row *row, bool *is_in)

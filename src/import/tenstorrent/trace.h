@@ -37,6 +37,7 @@ struct tt_trace_writer {
     uint32_t process, import_track;
     struct map track_of_thread, track_of_device, clock_of_device;
     struct slice architecture; /* of a device that is new in a table */
+    double mhz;                /* and of its clock; 0: not known */
     struct import_counts *counts;
     uint64_t lost_zones;
     bool failed;

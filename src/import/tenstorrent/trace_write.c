@@ -44,7 +44,7 @@ uint32_t tt_trace_device_track(struct tt_trace_writer *w, uint32_t id)
         return track;
     const struct tt_device *device = w->model ? tt_device_get(w->model, id) : NULL;
     struct slice arch = device && device->arch.data ? device->arch : w->architecture;
-    double mhz = device && device->frequency_mhz ? device->frequency_mhz : 1000;
+    double mhz = device && device->frequency_mhz ? device->frequency_mhz : w->mhz > 0 ? w->mhz : 1000;
     char architecture[48];
     snprintf(name, sizeof name, "device %u", (unsigned)id);
     uint32_t clock = trace_writer_clock(
