@@ -73,7 +73,7 @@ class Table(harness.TestCase):
         self.assert_status(self.opscope("import", "tenstorrent", self.write(CSV), "-o", "t.opscope"))
         info = self.opscope_json("info", "t.opscope")
         self.assertEqual((info["ops"], info["runs"]), (4, 4))
-        self.assertEqual(info["length_ns"], 40000)  # by a clock of 1.35 GHz, not by one of 1
+        self.assertEqual(info["length_ns"], 50000)  # by a clock of 1.35 GHz, not by one of 1
         done = self.opscope("summary", "t.opscope")
         self.assertIn("2 devices", done.stdout)
 
