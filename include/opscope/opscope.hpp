@@ -3,6 +3,7 @@
 #ifndef OPSCOPE_OPSCOPE_HPP
 #define OPSCOPE_OPSCOPE_HPP
 
+#include <cstdint>
 #include <cstring>
 #include <initializer_list>
 #include <string>
