@@ -83,9 +83,9 @@ def kernel_counts_waiting():
 
 
 class Overhead(harness.TestCase):
-    def measure(self, *words, status=0):
+    def measure(self, *words, status=0, **options):
         """{op: row} of a run with --json, and the whole of it."""
-        done = self.opscope("overhead", "--json", *QUICK, *words)
+        done = self.opscope("overhead", "--json", *QUICK, *words, **options)
         self.assertEqual(done.status, status, done)
         found = done.json()
         return {row["op"]: row for row in found["rows"] if row["calibration"] == "no"}, found
@@ -226,7 +226,7 @@ class Library(Overhead):
     def test_a_library_in_the_working_folder(self):
         """Named as any file; dlopen would search the system's folders for it."""
         shutil.copy(LIBRARY, self.path("own.so"))
-        rows, _ = self.measure("--ops", "own.so", "--op", "good.plain")
+        rows, _ = self.measure("--ops", "own.so", "--op", "good.plain", env={"LD_LIBRARY_PATH": harness.BUILD})
         self.assertEqual(list(rows), ["good.plain"])
 
     def test_not_a_library_of_ops(self):

@@ -180,7 +180,11 @@ class Networks(Ops):
         self.assertIn(", measured, ", self.opscope("report", self.trace, env=env).stdout.splitlines()[0])
         with open(self.path("machines", "here.json"), "w") as file:  # memory so slow that every op is in the caches
             file.write(re.sub(r'("dram_gb_s": \{\s*"value": )[\d.]+', r"\g<1>0.0001", text))
-        self.assertIn("tensors stay in the CPU's caches", self.opscope("report", self.trace, env=env).stderr)
+        rows = harness.opscope_json("report", self.trace, env=env)["rows"]
+        held = [row for row in rows if row["cache"]]
+        self.assertTrue(held)
+        self.assertEqual({row["dram_percent"] for row in held}, {None})
+        self.assertNotIn("DRAM", {row["bound"] for row in rows})
         with open(self.path("machines", "here.json"), "w") as file:
             file.write(text.replace("cpu@", "cpu@not-"))
         self.assertIn("no rooflines", self.opscope("report", self.trace, env=env).stdout.splitlines()[0])

@@ -340,6 +340,8 @@ static void lose(struct state *s, struct frame *f)
 
 static void write_slot(struct state *s, const struct frame *f)
 {
+    if (s->base == NONE) /* a mistake in the order: what was taken away is written to */
+        return;
     s->chunk[s->base].slot[f->slot] = f->is_end ? END : BEGIN;
 }
 

@@ -47,7 +47,7 @@ static bool all_have_steps(const struct diff *diff)
 
 static double *step_times(const struct diff_run *run)
 {
-    double *times = malloc((run->steps.count + 1) * sizeof *times);
+    double *times = calloc(run->steps.count + 1, sizeof *times);
     for (size_t i = 0; times && i < run->steps.count; i++)
         times[i] = (double)run->steps.items[i].duration_ns;
     return times;

@@ -92,20 +92,22 @@ enum perf_doubt {
 struct perf_work {
     uint32_t name, shown; /* texts; `shown` has the shape after the name */
     uint32_t math, types[3],
-        memory;        /* fidelity and types for people; inputs 0, 1, output; where input 0 lies */
+        memory; /* fidelity and types for people; inputs 0, 1, output; where input 0 lies */
+    float link_count;
     double flops;      /* NaN: no model */
     double dram_bytes; /* NaN: no model */
     double link_bytes;
-    float link_count;
     float unpadded; /* bytes without padding, as a share of dram_bytes; 1 where nothing is padded */
     int32_t block_w, subblock_h, subblock_w; /* of a matmul's program config; PERF_NO_NUMBER */
     uint8_t class_, category, fidelity, model_flags;
     uint8_t model; /* enum torch_model */
-    bool is_matmul, is_conv, is_dram_sharded;
-    bool has_shape;       /* the sizes that its model needs are there */
-    bool is_torch;        /* an op of PyTorch */
-    bool is_without_work; /* views, and ops that only call others: nothing bounds them */
+    bool is_matmul : 1, is_conv : 1, is_dram_sharded : 1;
+    bool has_shape : 1;       /* the sizes that its model needs are there */
+    bool is_torch : 1;        /* an op of PyTorch */
+    bool is_without_work : 1; /* views, and ops that only call others: nothing bounds them */
 };
+/* There is one for each op where each has attributes of its own. */
+_Static_assert(sizeof(struct perf_work) == 80, "no holes");
 
 /* --- a row of the report --- */
 
