@@ -26,7 +26,7 @@ bool capture_hears_zones;
 
 static struct session_capture rule; /* of the session that was joined last */
 static uint64_t identity;           /* segment_id: the collector looks for it before it writes */
-static uint64_t steps;              /* frames that have begun: marks */
+static uint64_t marks;              /* of frames */
 static uint32_t zones_open;         /* of the rule's name */
 
 void capture_use(const struct session_capture *capture)
@@ -34,7 +34,7 @@ void capture_use(const struct session_capture *capture)
     rule = *capture;
     rule.from[sizeof rule.from - 1] = rule.to[sizeof rule.to - 1] = '\0';
     capture_hears_zones = rule.kind == CAPTURE_ZONE;
-    steps = zones_open = 0;
+    marks = zones_open = 0;
     __atomic_store_n(&capture_waits, 0, __ATOMIC_SEQ_CST); /* in the session before; now: capture_settle */
 }
 
@@ -150,18 +150,20 @@ void capture_signpost(const char *header, bool is_before)
         change(!is_before);
 }
 
-/* Step n is from mark n to the next one. With its first mark the process begins to count for itself. */
-void capture_frame(bool is_before)
+/* Step n is from mark n to the next one; where marks are made at the end of steps, from mark n - 1 to mark n. With its
+ * first mark the process begins to count for itself. */
+void capture_frame(bool is_before, bool ends_a_step)
 {
     if (rule.kind != CAPTURE_STEPS)
         return;
-    uint64_t begun = is_before ? __atomic_add_fetch(&steps, 1, __ATOMIC_RELAXED)
-                               : __atomic_load_n(&steps, __ATOMIC_RELAXED);
+    uint64_t count = is_before ? __atomic_add_fetch(&marks, 1, __ATOMIC_RELAXED)
+                               : __atomic_load_n(&marks, __ATOMIC_RELAXED);
+    uint64_t begun = count + ends_a_step;
     bool is_wanted = begun >= rule.first_step && begun <= rule.last_step;
     bool is_ended = begun - 1 == rule.last_step;
-    if (is_before && is_wanted && (begun == 1 || begun == rule.first_step))
+    if (is_before && is_wanted && (count == 1 || begun == rule.first_step))
         change(false);
-    else if (!is_before && !is_wanted && (begun == 1 || is_ended))
+    else if (!is_before && !is_wanted && (count == 1 || is_ended))
         change_if(true, NULL, is_ended); /* else it only stops to follow another */
 }
 
@@ -221,7 +223,7 @@ static void forked(void)
 {
     if (__atomic_load_n(&opscope_recording, __ATOMIC_RELAXED) == RECORDING_PAUSED)
         __atomic_store_n(&opscope_recording, RECORDING_ON, __ATOMIC_RELAXED);
-    steps = zones_open = 0;
+    marks = zones_open = 0;
 }
 
 void capture_prepare(void)

@@ -326,12 +326,12 @@ OPSCOPE_API void opscope_counter_named_(const char *name, double value)
     emit_counter(text_id(name), value);
 }
 
-static void end_frame(struct opscope_site *site)
+static void mark_frame(struct opscope_site *site, bool ends_a_step)
 {
     uint32_t id = site_id(site);
-    capture_frame(true);
+    capture_frame(true, ends_a_step);
     emit(RECORD_FRAME, id, 0, NULL, 0);
-    capture_frame(false);
+    capture_frame(false, ends_a_step);
 }
 
 static bool has_frames; /* that the program marks itself */
@@ -339,13 +339,13 @@ static bool has_frames; /* that the program marks itself */
 OPSCOPE_API void opscope_frame_(struct opscope_site *site)
 {
     __atomic_store_n(&has_frames, true, __ATOMIC_RELAXED);
-    end_frame(site);
+    mark_frame(site, false);
 }
 
 OPSCOPE_API void opscope_frame_observed_(struct opscope_site *site)
 {
     if (!__atomic_load_n(&has_frames, __ATOMIC_RELAXED))
-        end_frame(site);
+        mark_frame(site, true);
 }
 
 OPSCOPE_API void opscope_alloc_(const void *address, size_t size, const char *pool)

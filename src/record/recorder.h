@@ -147,7 +147,7 @@ void capture_use(const struct session_capture *capture);
 void capture_describe(struct segment_header *h, bool is_paused);
 void capture_settle(void);
 void capture_signpost(const char *header, bool is_before);
-void capture_frame(bool is_before);
+void capture_frame(bool is_before, bool ends_a_step);
 bool capture_zone_begins(struct thread_cursor *c,
                          uint32_t id); /* true: of the rule's name, and we are not paused any more */
 void capture_zone_has_begun(struct thread_cursor *c); /* such a one, recorded or lost */

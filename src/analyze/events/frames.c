@@ -11,6 +11,7 @@
 struct last_mark {            /* of a name on a track */
     uint64_t time_ns, number; /* time: of one in the window; number: from 1, among all in the trace */
     uint32_t row;             /* MAP_NONE: none was in the window yet */
+    bool ends_steps;
 };
 
 struct collecting {
@@ -97,6 +98,12 @@ static bool is_in_window(const struct trace_filter *filter, uint64_t time_ns)
     return !filter->has_window || trace_filter_wants_span(filter, time_ns, time_ns);
 }
 
+/* What src/record/torch.cpp marks. */
+static bool ends_a_step(const char *name)
+{
+    return strcmp(name, "optimizer step") == 0;
+}
+
 /* The marks are in the order of time. Those before the window count for the numbers of those in it. */
 static int collect(struct collecting *c)
 {
@@ -115,15 +122,17 @@ static int collect(struct collecting *c)
         if (!is_in_window(c->filter, mark->time_ns))
             continue;
         bool is_first = last->row == MAP_NONE;
+        last->ends_steps = ends_a_step(point_list_text(&stats->marks, mark->header));
         if (is_first && (last->row = find_row(c, mark, name)) == MAP_NONE)
             return -ENOMEM;
         stats->rows[last->row].marks++;
         if (!is_first && !is_paused_between(c, last->time_ns, mark->time_ns))
-            stats->frames[stats->frame_count++] = (struct frame){.start_ns = last->time_ns,
-                                                                 .duration_ns = mark->time_ns - last->time_ns,
-                                                                 .number = last->number - 1,
-                                                                 .row = last->row,
-                                                                 .track = mark->track};
+            stats->frames[stats->frame_count++] =
+                (struct frame){.start_ns = last->time_ns,
+                               .duration_ns = mark->time_ns - last->time_ns,
+                               .number = last->number - 1 + last->ends_steps,
+                               .row = last->row,
+                               .track = mark->track};
         last->time_ns = mark->time_ns;
     }
     return 0;

@@ -3,7 +3,9 @@
  * mark of a thread ends a frame whose start is not known; it begins the next. So does the first one after a pause of
  * the recording.
  *
- * A frame has the number of the mark that begins it, from 1, among those of its name and thread in the trace. */
+ * A frame has the number of the mark that begins it, from 1, among those of its name and thread in the trace. Marks of
+ * an optimizer's step are made where that ends: there the first step is the one before the first mark, and the frames,
+ * which begin after it, count from 2. */
 #ifndef OPSCOPE_ANALYZE_EVENTS_FRAMES_H
 #define OPSCOPE_ANALYZE_EVENTS_FRAMES_H
 
