@@ -13,10 +13,10 @@ PYTHON       = $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
 GENERATOR    = $(if $(shell command -v ninja),-G Ninja)
 
 # What was missing when the build folder was made may have been installed since.
-FIND_AGAIN = ! grep -qs '=\(OPSCOPE_NPM\|OPENCL_.*\|TORCH_.*\)-NOTFOUND' $(BUILD)/CMakeCache.txt || cmake -S . -B $(BUILD) >/dev/null
+FIND_AGAIN = ! grep -qs '=\(OPSCOPE_NPM\|CMOCKA_.*\|OPENCL_.*\|TORCH_.*\)-NOTFOUND' $(BUILD)/CMakeCache.txt || cmake -S . -B $(BUILD) >/dev/null
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-long test-gpu bench lint format docs setup install uninstall cross fuzz fuzz-coverage clean help \
+.PHONY: all demo check test test-long test-gpu bench lint format docs setup install uninstall cross fuzz fuzz-coverage clean help \
         setup-build setup-test setup-bench setup-lint
 
 all: ## build into build/
@@ -28,6 +28,10 @@ all: ## build into build/
 demo: setup-build ## profile an example, show its zones and its live page
 	@$(MAKE) --no-print-directory all
 	@scripts/demo.sh $(BUILD)
+
+check: setup-build ## before a commit: build, unit tests, lint, documents, golden (a minute or two; what is missing is named)
+	@$(MAKE) --no-print-directory all
+	@$(PYTHON) tests/run.py --build $(BUILD) --jobs $(JOBS) --only unit,lint,docs,golden
 
 test: setup-test ## every test: gcc, clang, sanitizers, aarch64, lint, system, golden, fuzz (about half an hour)
 	@$(MAKE) --no-print-directory all
