@@ -5,6 +5,7 @@
 links        every relative link in a Markdown file leads to a file, and its #anchor to a heading
 commands     docs/commands/*.md are what the program writes itself (opscope help --markdown-all DIR)
 coming-from  a row of docs/coming-from.md says "later" just where the command that it names is not there
+files        every file or folder of the tree that a page names in backquotes exists
 environment  every variable that the program, the recorder or the scripts read is in docs/environment.md
 
 --write rewrites docs/commands/ instead of comparing.
@@ -32,6 +33,15 @@ READ_IN_SHELL = re.compile(r"\$\{?(OPSCOPE_[A-Z_]+)")
 READ_IN_PYTHON = re.compile(r"environ(?:\.get\(|\[)\s*[\"'](\w+)[\"']")
 # What the tests hand on to the runtime of the sanitizer: nothing here reads them.
 READ_BY_OTHERS = {"ASAN_OPTIONS", "UBSAN_OPTIONS"}
+# Pages whose words for files are held to the tree, and the folders that such a word may begin with.
+PAGES_OF_FILES = re.compile(r"docs/.*|README\.md|CONTRIBUTING\.md|tests/README\.md")
+NAMED_FILE = re.compile(r"(?<![\w./$~-])(?:\.github|bench|cmake|docs|examples|include|machines|python|scripts|src|tests|web)/(?:[^\s`'\"();:,|={}]|\{[^{}]*\})*")
+# A page of docs/internals may call a source file by the end of its path; of the pages for users only those above are ours.
+NAMED_SOURCE = re.compile(r"(?:\.\./)*([\w/.{},-]+\.(?:c|h|hpp|cpp|ts|tsx|py|sh|mjs|def|cmake))")
+# What stands for any name: a word in capitals, a pattern, an ellipsis.
+ANY_NAME = re.compile(r"[A-Z]{2,}|\bv?[A-Z]\b|[*<>$?\[…]|\.\.\.")
+# What the build writes into the tree.
+WRITTEN_BY_THE_BUILD = ("web/dist", "web/node_modules", "web/build")
 
 
 def read(name):
@@ -66,6 +76,32 @@ def check_links():
                 problems.append(f"{name}: no such file: {target}")
             elif anchor and full.endswith(".md") and anchor not in anchors(read(full)):
                 problems.append(f"{name}: no such heading: {target}")
+    return problems
+
+
+def spellings(word):
+    """`src/{a,b}.c` is src/a.c and src/b.c."""
+    group = re.search(r"\{([^{}]*)\}", word)
+    if not group:
+        return [word]
+    return [name for part in group.group(1).split(",") for name in spellings(word[: group.start()] + part + word[group.end() :])]
+
+
+def check_files():
+    files = tree_files()
+    there = {name[:end] for name in files for end in [len(name), *(at.start() for at in re.finditer("/", name))]}
+    ends = there | {name[at.end() :] for name in files for at in re.finditer("/", name)}
+    problems = []
+    for page in filter(PAGES_OF_FILES.fullmatch, tree_files("*.md")):
+        text = read(page)
+        for code in [block.group(0) for block in FENCE.finditer(text)] + CODE.findall(FENCE.sub("", text)):
+            source = NAMED_SOURCE.fullmatch(code.strip("`")) if page.startswith("docs/internals/") else None
+            known = ends if source else there
+            for name in [name for word in (source.groups() if source else NAMED_FILE.findall(code)) for name in spellings(word)]:
+                name = name.rstrip("/.")
+                placeholder = ANY_NAME.search(name.replace("README.md", "")) or name.startswith(WRITTEN_BY_THE_BUILD)
+                if name not in known and not placeholder:
+                    problems.append(f"{page}: no such file: {name}")
     return problems
 
 
@@ -153,15 +189,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(SOURCE, "build"))
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("checks", nargs="*", choices=["links", "commands", "coming-from", "environment", []])
+    parser.add_argument("checks", nargs="*", choices=["links", "files", "commands", "coming-from", "environment", []])
     options = parser.parse_args()
     if options.write:
         problems = check_commands(os.path.abspath(options.build), True)
     else:
-        checks = options.checks or ["links", "commands", "coming-from", "environment"]
+        checks = options.checks or ["links", "files", "commands", "coming-from", "environment"]
         problems = []
         if "links" in checks:
             problems += check_links()
+        if "files" in checks:
+            problems += check_files()
         if "commands" in checks:
             problems += check_commands(os.path.abspath(options.build), False)
         if "coming-from" in checks:

@@ -254,5 +254,53 @@ class Tree(harness.TestCase):
             self.assertEqual(self.run_command(command).stdout.split(), wanted)
 
 
+class NamedFiles(harness.TestCase):
+    """scripts/check_docs.py files, on a small tree: what a page calls by name is there."""
+
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("scripts"))
+        for name in ("check_docs.py", "tree.py"):
+            shutil.copy(os.path.join(harness.SOURCE, "scripts", name), self.path("scripts"))
+        for name in ("src/base/bytes.c", "tests/README.md", "web/src/main.tsx"):
+            self.write(name, "")
+
+    def write(self, name, text):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def named_in_vain(self, page, text):
+        self.write(page, text)
+        done = self.run_command([sys.executable, "scripts/check_docs.py", "files"])
+        os.remove(self.path(page))
+        found = [line.removeprefix(f"{page}: no such file: ") for line in done.stdout.splitlines()]
+        self.assert_status(done, 1 if found else 0)
+        return found
+
+    def test_a_name_that_is_there(self):
+        fine = "`src/base/bytes.c`, `src/base/`, `src/base/{bytes.c,bytes.c}`, `make -C web/src/main.tsx:3`\n```\ncat src/base/bytes.c\n```\n"
+        for page in ("docs/a.md", "README.md", "CONTRIBUTING.md", "tests/README.md"):
+            self.assertEqual(self.named_in_vain(page, fine), [])
+            self.write("tests/README.md", "")
+
+    def test_a_name_of_nothing(self):
+        for page in ("docs/internals/a.md", "README.md", "CONTRIBUTING.md"):
+            self.assertEqual(self.named_in_vain(page, "see `src/base/byte.c`\n"), ["src/base/byte.c"])
+            self.assertEqual(self.named_in_vain(page, "run `sh scripts/gone.sh` now\n"), ["scripts/gone.sh"])
+            self.assertEqual(self.named_in_vain(page, "`src/base/{bytes,slice}.c`\n"), ["src/base/slice.c"])
+            self.assertEqual(self.named_in_vain(page, "```\nnpm --prefix web/page test\n```\n"), ["web/page"])
+            self.assertEqual(self.named_in_vain(page, "`docs/README.md`\n"), ["docs/README.md"])
+
+    def test_the_end_of_a_path_is_enough_beside_the_mechanisms(self):
+        self.assertEqual(self.named_in_vain("docs/internals/a.md", "`bytes.c`, `base/bytes.c`, `../../src/base/bytes.c`\n"), [])
+        self.assertEqual(self.named_in_vain("docs/internals/a.md", "`slice.c`, `text/bytes.c`\n"), ["slice.c", "text/bytes.c"])
+        self.assertEqual(self.named_in_vain("docs/a.md", "your `train.c`, `python3 train.py`\n"), [])
+
+    def test_what_is_no_name_of_ours(self):
+        others = "`tests/unit/test_NAME.c`, `src/**.c`, `docs/…`, `web/dist/app.js`, `~/src/x.c`, `their/src/x.c`, `examples/N/`, src/x.c\n"
+        self.assertEqual(self.named_in_vain("docs/a.md", others), [])
+
+
 if __name__ == "__main__":
     unittest.main()
