@@ -235,6 +235,44 @@ class Whole(harness.TestCase):
             self.assertIn(part, done.stdout + done.stderr)
 
 
+@unittest.skipUnless(shutil.which("git") and shutil.which("clang-format"), "needs git and clang-format")
+class PreCommit(harness.TestCase):
+    """scripts/pre-commit.sh as git's hook, in a repository of its own."""
+
+    def git(self, *arguments):
+        names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        return self.run_command(["git", *arguments], cwd=self.folder, env={**os.environ, **names})
+
+    def test_what_is_staged_counts(self):
+        shutil.copytree(os.path.join(harness.SOURCE, "scripts"), self.path("scripts"), ignore=shutil.ignore_patterns("*.pyc", "__pycache__"))
+        for name in (".clang-format", "python/opscope/_start.py", GENERATED):
+            os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+            shutil.copy(os.path.join(harness.SOURCE, name), self.path(name))
+        os.makedirs(self.path("src", "base"))
+
+        def stage(text):
+            with open(self.path("src", "base", "x y.c"), "w", encoding="utf-8") as file:
+                file.write(LICENCE + text)
+            self.assert_status(self.git("add", "."), 0)
+
+        self.assert_status(self.git("init", "-q"), 0)
+        os.symlink("../../scripts/pre-commit.sh", self.path(".git", "hooks", "pre-commit"))
+        stage("int a;\n")
+        self.assert_status(self.git("commit", "-qm", "fine"), 0)
+        for bad, message in (("int  b ;\n", "code should be clang-formatted"), ("int gets(b);\n", "gets() is banned here")):
+            stage(bad)
+            with open(self.path("src", "base", "x y.c"), "w", encoding="utf-8") as file:
+                file.write(LICENCE + "int b;\n")  # put right, but not staged
+            done = self.git("commit", "-qm", "bad")
+            self.assert_status(done, 1)
+            self.assertIn(message, done.stdout + done.stderr)
+        stage("int b;\n")
+        with open(self.path("src", "base", "x y.c"), "a", encoding="utf-8") as file:
+            file.write("int  c ;\n")  # not staged
+        self.assert_status(self.git("commit", "-qm", "fine, too"), 0)
+        self.assertEqual(self.git("log", "--format=%s").stdout.splitlines(), ["fine, too", "fine"])
+
+
 class Tree(harness.TestCase):
     def test_the_same_files_with_and_without_git(self):
         """Nothing that was built or installed: a machine without git has no list of what is ignored."""
