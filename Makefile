@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A thin front for CMake. `make demo` and `make test` work on a bare Debian 12: they say which packages are
+# A thin front for CMake. `make demo`, `make check` and `make test` work on a bare Debian 12: they say which packages are
 # missing and install them (root or sudo); OPSCOPE_NO_INSTALL=1 stops that.
 
 BUILD       ?= build
