@@ -20,6 +20,8 @@ import sys
 import tempfile
 import time
 
+from summary import summary
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -159,10 +161,11 @@ def commit_text():
 
 
 def write_markdown(path, tables, skipped, loads):
-    """One section a suite, all of one run."""
+    """What matters in ten lines, and one section a suite, all of one run."""
     commit = commit_text()  # before the file, which is part of it, changes
     with open(path, "w", encoding="utf-8") as file:
-        file.write("# Benchmarks\n\nMade by one run of `bench/run.py --write docs/benchmarks.md` (`make bench` prints the same) at\n")
+        file.write(f"# Benchmarks\n\n{summary([line for _, lines in tables for line in lines])}\n")
+        file.write("Made by one run of `bench/run.py --write docs/benchmarks.md` (`make bench` prints the same) at\n")
         file.write(f"commit {commit} on one machine: {machine_text()}; load {loads[0]:.1f} before the run, ")
         file.write(f"{loads[1]:.1f} after it.\n")
         file.write("Machines differ; the ratios to a floor or a peer measured in the same run are what to compare.\n")
