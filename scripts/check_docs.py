@@ -5,7 +5,8 @@
 links        every relative link in a Markdown file leads to a file, and its #anchor to a heading
 commands     docs/commands/*.md are what the program writes itself (opscope help --markdown-all DIR)
 coming-from  a row of docs/coming-from.md says "later" just where the command that it names is not there
-files        every file or folder of the tree that a page names in backquotes exists
+files        every file or folder of the tree that a page names in backquotes exists; in the map for developers, the
+             function named before it, too
 environment  every variable that the program, the recorder or the scripts read is in docs/environment.md
 
 --write rewrites docs/commands/ instead of comparing.
@@ -38,6 +39,9 @@ PAGES_OF_FILES = re.compile(r"docs/.*|README\.md|CONTRIBUTING\.md|tests/README\.
 NAMED_FILE = re.compile(r"(?<![\w./$~-])(?:\.github|bench|cmake|docs|examples|include|machines|python|scripts|src|tests|web)/(?:[^\s`'\"();:,|={}]|\{[^{}]*\})*")
 # A page of docs/internals may call a source file by the end of its path; of the pages for users only those above are ours.
 NAMED_SOURCE = re.compile(r"(?:\.\./)*([\w/.{},-]+\.(?:c|h|hpp|cpp|ts|tsx|py|sh|mjs|def|cmake))")
+MAP = "docs/internals/README.md"
+# There, `function` (`file`): the file has the function. In C a definition, in TypeScript a function or a method.
+NAMED_FUNCTION = re.compile(r"`(\w+)`\s+\(`([\w/.-]+)`\)")
 # What stands for any name: a word in capitals, a pattern, an ellipsis.
 ANY_NAME = re.compile(r"[A-Z]{2,}|\bv?[A-Z]\b|[*<>$?\[…]|\.\.\.")
 # What the build writes into the tree.
@@ -102,6 +106,9 @@ def check_files():
                 placeholder = ANY_NAME.search(name.replace("README.md", "")) or name.startswith(WRITTEN_BY_THE_BUILD)
                 if name not in known and not placeholder:
                     problems.append(f"{page}: no such file: {name}")
+        for function, name in NAMED_FUNCTION.findall(text) if page == MAP else ():
+            if name in files and not re.search(rf"^[^\n;=]*\b{function}(?:<\w+>)?\([^;]*?\)[^;]*?\{{", read(name), re.M):
+                problems.append(f"{page}: no such function: {function} in {name}")
     return problems
 
 

@@ -335,6 +335,17 @@ class NamedFiles(harness.TestCase):
         self.assertEqual(self.named_in_vain("docs/internals/a.md", "`slice.c`, `text/bytes.c`\n"), ["slice.c", "text/bytes.c"])
         self.assertEqual(self.named_in_vain("docs/a.md", "your `train.c`, `python3 train.py`\n"), [])
 
+    def test_a_function_is_in_the_file_named_after_it(self):
+        self.write("src/base/bytes.c", "static int grow(struct bytes *b,\n                size_t size)\n{\n    return take(b);\n}\n")
+        self.write("web/src/main.tsx", "export async function start<T>(at: T): Promise<T> {\n}\nclass A {\n    private draw(): void {\n")
+        fine = "`grow` (`src/base/bytes.c`), `start`\n(`web/src/main.tsx`), `draw` (`web/src/main.tsx`)\n"
+        self.assertEqual(self.named_in_vain("docs/internals/README.md", fine), [])
+        self.write("docs/internals/README.md", "`take` (`src/base/bytes.c`), `stop` (`web/src/main.tsx`)\n")
+        done = self.run_command([sys.executable, "scripts/check_docs.py", "files"])
+        self.assert_status(done, 1)
+        self.assertEqual(done.stdout.splitlines(), ["docs/internals/README.md: no such function: take in src/base/bytes.c",
+                                                    "docs/internals/README.md: no such function: stop in web/src/main.tsx"])
+
     def test_what_is_no_name_of_ours(self):
         others = "`tests/unit/test_NAME.c`, `src/**.c`, `docs/…`, `web/dist/app.js`, `~/src/x.c`, `their/src/x.c`, `examples/N/`, src/x.c\n"
         self.assertEqual(self.named_in_vain("docs/a.md", others), [])
