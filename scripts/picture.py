@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a command's real terminal output as an SVG, for the README.
+"""Draws a command's real terminal output as an SVG, for docs/c.md.
 
     scripts/picture.py OUT.svg WIDTH COMMAND [ARGUMENT]...
 
