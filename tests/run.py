@@ -85,7 +85,7 @@ def step_lint(step, context):
 
 
 def step_docs(step, context):
-    """documents: links, named files, command pages, variables"""
+    """documents: links, files, pages, variables"""
     checker = os.path.join(SOURCE, "scripts", "check_docs.py")
     for check in ("links", "files", "commands", "coming-from", "environment"):
         log = os.path.join(context.logs, f"docs-{check}.log")
