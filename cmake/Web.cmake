@@ -64,6 +64,7 @@ elseif(NOT OPSCOPE_MINIMAL AND NOT OPSCOPE_SANITIZE AND NOT OPSCOPE_FUZZ AND NOT
   mark_as_advanced(OPSCOPE_NPM)
   if(OPSCOPE_NPM AND EXISTS ${CMAKE_SOURCE_DIR}/web/package-lock.json)
     file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/src/*)
+    list(FILTER web_sources EXCLUDE REGEX "[.]md$")
     file(GLOB web_settings CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/*.json ${CMAKE_SOURCE_DIR}/web/*.mjs
          ${CMAKE_SOURCE_DIR}/web/*.html)
     list(APPEND web_sources ${web_settings})

@@ -7,6 +7,7 @@ commands     docs/commands/*.md are what the program writes itself (opscope help
 coming-from  a row of docs/coming-from.md says "later" just where the command that it names is not there
 files        every file or folder of the tree that a page names in backquotes exists; in the map for developers, the
              function named before it, too
+rooms        every folder directly below src/ has a README, and a README beside code has at most ten lines
 environment  every variable that the program, the recorder or the scripts read is in docs/environment.md
 
 --write rewrites docs/commands/ instead of comparing.
@@ -35,10 +36,14 @@ READ_IN_PYTHON = re.compile(r"environ(?:\.get\(|\[)\s*[\"'](\w+)[\"']")
 # What the tests hand on to the runtime of the sanitizer: nothing here reads them.
 READ_BY_OTHERS = {"ASAN_OPTIONS", "UBSAN_OPTIONS"}
 # Pages whose words for files are held to the tree, and the folders that such a word may begin with.
-PAGES_OF_FILES = re.compile(r"docs/.*|README\.md|CONTRIBUTING\.md|tests/README\.md")
+PAGES_OF_FILES = re.compile(r"docs/.*|README\.md|CONTRIBUTING\.md|tests/README\.md|(?:src|python|web)/.*/README\.md")
 NAMED_FILE = re.compile(r"(?<![\w./$~-])(?:\.github|bench|cmake|docs|examples|include|machines|python|scripts|src|tests|web)/(?:[^\s`'\"();:,|={}]|\{[^{}]*\})*")
 # A page of docs/internals may call a source file by the end of its path; of the pages for users only those above are ours.
 NAMED_SOURCE = re.compile(r"(?:\.\./)*([\w/.{},-]+\.(?:c|h|hpp|cpp|ts|tsx|py|sh|mjs|def|cmake))")
+# The page of a room calls files and folders as its own files see them: from the room, or in full.
+ROOM_PAGE = re.compile(r"(?:src|python|web)/.*/README\.md")
+NAMED_IN_ROOM = re.compile(NAMED_SOURCE.pattern + r"|([\w/.-]+/)")
+ROOM_LINES_MAX = 10
 MAP = "docs/internals/README.md"
 # There, `function` (`file`): the file has the function. In C a definition, in TypeScript a function or a method.
 NAMED_FUNCTION = re.compile(r"`(\w+)`\s+\(`([\w/.-]+)`\)")
@@ -91,6 +96,17 @@ def spellings(word):
     return [name for part in group.group(1).split(",") for name in spellings(word[: group.start()] + part + word[group.end() :])]
 
 
+def names_of_files(page, code, there, ends):
+    """(the names of files in a piece of code of a page, the names that there are)"""
+    if ROOM_PAGE.fullmatch(page):
+        source, folder = NAMED_IN_ROOM.fullmatch(code.strip("`")), os.path.dirname(page) + "/"
+        ends = there | {name.removeprefix(folder) for name in there if name.startswith(folder)}
+    else:
+        source = NAMED_SOURCE.fullmatch(code.strip("`")) if page.startswith("docs/internals/") else None
+    words = filter(None, source.groups()) if source else NAMED_FILE.findall(code)
+    return [name for word in words for name in spellings(word)], ends if source else there
+
+
 def check_files():
     files = tree_files()
     there = {name[:end] for name in files for end in [len(name), *(at.start() for at in re.finditer("/", name))]}
@@ -99,9 +115,8 @@ def check_files():
     for page in filter(PAGES_OF_FILES.fullmatch, tree_files("*.md")):
         text = read(page)
         for code in [block.group(0) for block in FENCE.finditer(text)] + CODE.findall(FENCE.sub("", text)):
-            source = NAMED_SOURCE.fullmatch(code.strip("`")) if page.startswith("docs/internals/") else None
-            known = ends if source else there
-            for name in [name for word in (source.groups() if source else NAMED_FILE.findall(code)) for name in spellings(word)]:
+            names, known = names_of_files(page, code, there, ends)
+            for name in names:
                 name = name.rstrip("/.")
                 placeholder = ANY_NAME.search(name.replace("README.md", "")) or name.startswith(WRITTEN_BY_THE_BUILD)
                 if name not in known and not placeholder:
@@ -109,6 +124,17 @@ def check_files():
         for function, name in NAMED_FUNCTION.findall(text) if page == MAP else ():
             if name in files and not re.search(rf"^[^\n;=]*\b{function}(?:<\w+>)?\([^;]*?\)[^;]*?\{{", read(name), re.M):
                 problems.append(f"{page}: no such function: {function} in {name}")
+    return problems
+
+
+def check_rooms():
+    pages = set(tree_files("README.md"))
+    rooms = sorted({"/".join(name.split("/")[:2]) for name in tree_files("*.[ch]") if re.match(r"src/[^/]+/", name)})
+    problems = [f"{room}/ has no README.md" for room in rooms if f"{room}/README.md" not in pages]
+    for page in sorted(filter(ROOM_PAGE.fullmatch, pages)):
+        lines = len(read(page).splitlines())
+        if lines > ROOM_LINES_MAX:
+            problems.append(f"{page}: {lines} lines, {ROOM_LINES_MAX} is the limit: the rest belongs in docs/internals/")
     return problems
 
 
@@ -196,17 +222,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(SOURCE, "build"))
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("checks", nargs="*", choices=["links", "files", "commands", "coming-from", "environment", []])
+    parser.add_argument("checks", nargs="*", choices=["links", "files", "rooms", "commands", "coming-from", "environment", []])
     options = parser.parse_args()
     if options.write:
         problems = check_commands(os.path.abspath(options.build), True)
     else:
-        checks = options.checks or ["links", "files", "commands", "coming-from", "environment"]
+        checks = options.checks or ["links", "files", "rooms", "commands", "coming-from", "environment"]
         problems = []
         if "links" in checks:
             problems += check_links()
         if "files" in checks:
             problems += check_files()
+        if "rooms" in checks:
+            problems += check_rooms()
         if "commands" in checks:
             problems += check_commands(os.path.abspath(options.build), False)
         if "coming-from" in checks:

@@ -217,7 +217,7 @@ class Linter:
         counts, prefixes = {}, {}
         for path in paths:
             folder, name = os.path.split(path)
-            if not folder.startswith("src/") or folder in LARGE_FOLDERS:
+            if not folder.startswith("src/") or folder in LARGE_FOLDERS or name.endswith(".md"):
                 continue
             counts[folder] = counts.get(folder, 0) + 1
             if name.endswith((".c", ".cpp")):

@@ -85,9 +85,9 @@ def step_lint(step, context):
 
 
 def step_docs(step, context):
-    """documents: links, files, pages, variables"""
+    """documents: links, files, rooms, pages, variables"""
     checker = os.path.join(SOURCE, "scripts", "check_docs.py")
-    for check in ("links", "files", "commands", "coming-from", "environment"):
+    for check in ("links", "files", "rooms", "commands", "coming-from", "environment"):
         log = os.path.join(context.logs, f"docs-{check}.log")
         finished = run_logged([sys.executable, checker, "--build", context.build, check], log, 600, env=context.env)
         if finished.status == 0:

@@ -164,7 +164,7 @@ class Lint(harness.TestCase):
         done = self.lint({f"src/ops/x{i}.c": "" for i in range(31)})
         self.assert_status(done, 1)
         self.assertEqual(done.stdout, "src/ops:0: 31 files, 30 is the limit: split it by subject\n")
-        self.assert_status(self.lint({f"src/ops/x{i}.c": "" for i in range(30)}), 0)
+        self.assert_status(self.lint({f"src/ops/x{i}.c": "" for i in range(30)} | {"src/ops/README.md": ""}), 0)
         self.assert_status(self.lint({f"src/cli/x{i}.c": include("cli/command/command.h") for i in range(31)}), 0)
 
     def test_files_of_one_prefix(self):
@@ -345,6 +345,25 @@ class NamedFiles(harness.TestCase):
         self.assert_status(done, 1)
         self.assertEqual(done.stdout.splitlines(), ["docs/internals/README.md: no such function: take in src/base/bytes.c",
                                                     "docs/internals/README.md: no such function: stop in web/src/main.tsx"])
+
+    def test_the_page_of_a_room_names_its_files_from_there(self):
+        self.write("src/text/csv/cell.h", "")
+        fine = "`bytes.c`, `src/base/bytes.c`, `src/text/`, `struct bytes`, `/api/t/0`\n"
+        self.assertEqual(self.named_in_vain("src/base/README.md", fine), [])
+        self.assertEqual(self.named_in_vain("src/base/README.md", "`main.tsx`, `cell.h`, `csv/`\n"), ["main.tsx", "cell.h", "csv"])
+        self.assertEqual(self.named_in_vain("src/text/README.md", "`csv/cell.h`, `csv/`, `csv/row.h`\n"), ["csv/row.h"])
+
+    def rooms(self):
+        done = self.run_command([sys.executable, "scripts/check_docs.py", "rooms"])
+        self.assert_status(done, 1 if done.stdout else 0)
+        return done.stdout.splitlines()
+
+    def test_a_room_has_a_short_page(self):
+        self.assertEqual(self.rooms(), ["src/base/ has no README.md"])
+        self.write("src/base/README.md", "line\n" * 10)
+        self.assertEqual(self.rooms(), [])
+        self.write("web/src/README.md", "line\n" * 11)
+        self.assertEqual(self.rooms(), ["web/src/README.md: 11 lines, 10 is the limit: the rest belongs in docs/internals/"])
 
     def test_what_is_no_name_of_ours(self):
         others = "`tests/unit/test_NAME.c`, `src/**.c`, `docs/…`, `web/dist/app.js`, `~/src/x.c`, `their/src/x.c`, `examples/N/`, src/x.c\n"
