@@ -11,7 +11,6 @@
 
 #include "base/bytes.h"
 #include "base/intern.h"
-#include "import/ops_csv/reader.h"
 
 #define NOTICES_MAX 64u
 
@@ -39,13 +38,6 @@ struct op_rows {
 };
 
 /* --- making one --- */
-
-int op_rows_open_memory(struct op_rows **rows, const char *path, const void *data, size_t length,
-                        struct error *err)
-{
-    *rows = NULL;
-    return ops_csv_open_memory(rows, path, data, length, err);
-}
 
 struct op_rows *op_rows_new(const struct op_rows_source *source, void *state, const char *path)
 {

@@ -221,6 +221,14 @@ int op_rows_open(struct op_rows **rows, const char *path, struct error *err)
     return import_rows_open(rows, path, &(struct import_options){0}, err);
 }
 
+int op_rows_open_memory(struct op_rows **rows, const char *path, const void *data, size_t length,
+                        struct error *err)
+{
+    size_t seen = length < BEGINNING_BYTES ? length : BEGINNING_BYTES;
+    return tt_realtime_is_one(slice_from(data, seen)) ? tt_realtime_open_memory(rows, path, data, length, err)
+                                                      : ops_csv_open_memory(rows, path, data, length, err);
+}
+
 /* --- the model --- */
 
 static void count_devices(const struct ops *ops, size_t first_call, struct ops_loading *loading)

@@ -12,6 +12,8 @@
 #include "import/op_rows.h"
 #include "import/ops_csv/model.h"
 #include "compat/tt_perf_report/compat.h"
+#include "import/own_ops_csv.h"
+#include "ops/finish.h"
 #include "present/report/svg.h"
 #include "present/report/table.h"
 
@@ -85,16 +87,23 @@ static void report(const uint8_t *data, size_t size, FILE *out)
     op_rows_close(rows);
 }
 
-/* The other tool's report reads a file. */
-static void report_compat(const uint8_t *data, size_t size)
+/* For what reads files: one that is in memory. Its descriptor, or -1. */
+static int make_file(char path[64], const uint8_t *data, size_t size)
 {
-    char path[64];
-    const char *const paths[] = {path};
-    struct perf_notes notes = {0};
     int file = memfd_create("fuzz.csv", MFD_CLOEXEC);
     if (file < 0)
-        return;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        return -1;
+    snprintf(path, 64, "/proc/self/fd/%d", file);
+    if (write(file, data, size) == (ssize_t)size)
+        return file;
+    close(file);
+    return -1;
+}
+
+/* The other tool's report, of both releases. */
+static void report_compat(const uint8_t *data, const char *path)
+{
+    const char *const paths[] = {path};
     struct ttpr_request request = {.paths = paths,
                                    .path_count = 1,
                                    .ignore_signposts = data[0] & 2,
@@ -105,14 +114,39 @@ static void report_compat(const uint8_t *data, size_t size)
                                    .id_range = data[0] & 128 ? "2-9" : NULL,
                                    .output = "/dev/null",
                                    .summary_file = data[0] & 64 ? "/dev/null" : NULL,
+                                   .active_experts = data[0] & 64 ? 3 : 0,
                                    .is_csv = data[0] & 32,
                                    .has_groups = true,
                                    .has_advice = true,
                                    .has_raw_op_codes = true,
                                    .min_percent = 1};
-    if (write(file, data + 1, size - 1) == (ssize_t)(size - 1))
+    for (request.version = TTPR_1_2_4; request.version <= TTPR_1_4_1; request.version++) {
+        struct perf_notes notes = {0};
         ttpr_report(&request, &notes, NULL);
-    perf_notes_free(&notes);
+        perf_notes_free(&notes);
+    }
+}
+
+/* The table that opscope writes beside a trace. */
+static void read_own_table(const char *path)
+{
+    struct ops ops;
+    ops_init(&ops);
+    if (own_ops_csv_read(&ops, path, 0, NULL) == 0)
+        ops_finish(&ops, NULL);
+    ops_free(&ops);
+}
+
+static void read_as_file(const uint8_t *data, size_t size)
+{
+    char path[64];
+    int file = make_file(path, data + 1, size - 1);
+    if (file < 0)
+        return;
+    if (own_ops_csv_is_one(slice_from((const char *)data + 1, size - 1)))
+        read_own_table(path);
+    else
+        report_compat(data, path);
     close(file);
 }
 
@@ -124,7 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!out)
         out = fopen("/dev/null", "w");
     if (data[0] & 1)
-        report_compat(data, size);
+        read_as_file(data, size);
     else if (out)
         report(data, size, out);
     return 0;

@@ -211,13 +211,9 @@ static int find_columns(struct realtime *r, const char *path, struct error *err)
     return 0;
 }
 
-int tt_realtime_open(struct op_rows **rows, const char *path, struct error *err)
+/* Takes the state over. `status` is of opening it. */
+static int begin(struct op_rows **rows, struct realtime *r, const char *path, int status, struct error *err)
 {
-    struct realtime *r = calloc(1, sizeof *r);
-    *rows = NULL;
-    if (!r)
-        return error_no_memory(err, path);
-    int status = csv_open(&r->reader, path, err);
     if (status) {
         free(r);
         return status;
@@ -242,4 +238,20 @@ int tt_realtime_open(struct op_rows **rows, const char *path, struct error *err)
     }
     *rows = made;
     return 0;
+}
+
+int tt_realtime_open(struct op_rows **rows, const char *path, struct error *err)
+{
+    struct realtime *r = calloc(1, sizeof *r);
+    *rows = NULL;
+    return r ? begin(rows, r, path, csv_open(&r->reader, path, err), err) : error_no_memory(err, path);
+}
+
+int tt_realtime_open_memory(struct op_rows **rows, const char *path, const void *data, size_t length,
+                            struct error *err)
+{
+    struct realtime *r = calloc(1, sizeof *r);
+    *rows = NULL;
+    return r ? begin(rows, r, path, csv_open_memory(&r->reader, path, data, length, err), err)
+             : error_no_memory(err, path);
 }

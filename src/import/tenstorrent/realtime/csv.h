@@ -17,5 +17,8 @@
 
 bool tt_realtime_is_one(struct slice beginning);
 int tt_realtime_open(struct op_rows **rows, const char *path, struct error *err);
+/* The same of bytes in memory, which must stay; `path` is for messages. */
+int tt_realtime_open_memory(struct op_rows **rows, const char *path, const void *data, size_t length,
+                            struct error *err);
 
 #endif
