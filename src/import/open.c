@@ -225,6 +225,7 @@ int op_rows_open_memory(struct op_rows **rows, const char *path, const void *dat
                         struct error *err)
 {
     size_t seen = length < BEGINNING_BYTES ? length : BEGINNING_BYTES;
+    *rows = NULL;
     return tt_realtime_is_one(slice_from(data, seen)) ? tt_realtime_open_memory(rows, path, data, length, err)
                                                       : ops_csv_open_memory(rows, path, data, length, err);
 }
