@@ -186,6 +186,8 @@ class Threads(SummaryCase):
         self.assertEqual(whole["window"], {"from": 0, "to": 190 * MS, "source": "whole trace", "left_out": []})
         self.assertEqual(self.parts(whole)["waiting"], 40 * MS)
         self.assertRegex(self.show("summary", trace), r"Step 1 is left out as warm-up \(.*, others .*\); --include-warm-up takes it in")
+        shown = " ".join(self.on_terminal("summary", trace))  # filled, not cut
+        self.assertRegex(shown, r"Step 1 is left out as warm-up \(.*, others .*\); --include-warm-up takes it in")
 
     def test_steps_that_are_alike_are_all_shown(self):
         lines = [("track", "main"), ("zone", 0, 1, 1 + 40 * MS, "main")]

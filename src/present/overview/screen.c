@@ -171,6 +171,28 @@ static void add_sentence(struct screen *s)
     sentence_free(&sentence);
 }
 
+/* In as many lines as it takes: half a sentence says the wrong thing. */
+static void put_filled(struct screen *s, const char *text)
+{
+    struct bytes line = {0};
+    size_t column = 0;
+    for (const char *word = text; *word;) {
+        size_t length = strcspn(word, " "), width = utf8_width(word, length);
+        if (line.length && column + 1 + width > s->line_width) {
+            put_line(s, &s->head, "\033[2m", bytes_text(&line));
+            bytes_clear(&line);
+            column = 0;
+        }
+        bytes_append_text(&line, line.length ? " " : "");
+        column += (column ? 1 : 0) + width;
+        bytes_append(&line, word, length);
+        word += length + (word[length] == ' ');
+    }
+    put_line(s, &s->head, "\033[2m", bytes_text(&line));
+    s->head.failed |= line.failed;
+    bytes_free(&line);
+}
+
 /* What the sentence does not say of the window. */
 static void add_window(struct screen *s)
 {
@@ -183,7 +205,7 @@ static void add_window(struct screen *s)
         bytes_append_format(&line, "%s%s; --include-warm-up takes it in", line.length ? ". " : "",
                             bytes_text(&left_out));
     if (line.length)
-        put_line(s, &s->head, "\033[2m", bytes_text(&line));
+        put_filled(s, bytes_text(&line));
     bytes_free(&source);
     bytes_free(&left_out);
     bytes_free(&line);
